@@ -85,10 +85,10 @@ pub fn encode(
     progress: &mut dyn FnMut(f32),
 ) -> Result<Encoded, Error> {
     // Retries must not lower the reported progress.
-    let mut told = 0.0;
+    let mut reported = 0.0;
     let mut progress = |done: f32| {
-        if done > told {
-            told = done;
+        if done > reported {
+            reported = done;
             progress(done);
         }
     };

@@ -160,12 +160,12 @@ impl EncodeOptions {
 
     /// Returns the options with each budget multiplied by `part`.
     pub(super) fn with_part(&self, part: f32) -> Self {
-        let mut it = self.clone();
-        it.budget *= part;
-        it.track_budget *= part;
-        it.joint_budgets.iter_mut().for_each(|(_, budget)| *budget *= part);
-        it.track_budgets.iter_mut().for_each(|(_, budget)| *budget *= part);
-        it
+        let mut options = self.clone();
+        options.budget *= part;
+        options.track_budget *= part;
+        options.joint_budgets.iter_mut().for_each(|(_, budget)| *budget *= part);
+        options.track_budgets.iter_mut().for_each(|(_, budget)| *budget *= part);
+        options
     }
 
     /// Budget of a joint's points.

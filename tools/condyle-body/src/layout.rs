@@ -192,9 +192,10 @@ fn rate(npz: &mut Npz) -> Result<f64, Refused> {
         ));
     };
     let rate = npz.one(array)?;
-    match (1e-3..=1e6).contains(&rate) {
-        true => Ok(rate),
-        false => Err(npz.refused(array, format!("it is {rate}, expected a rate from 0.001 to 1000000"))),
+    if (1e-3..=1e6).contains(&rate) {
+        Ok(rate)
+    } else {
+        Err(npz.refused(array, format!("it is {rate}, expected a rate from 0.001 to 1000000")))
     }
 }
 

@@ -160,9 +160,10 @@ impl ShapedBody {
         for (poses, out) in poses.chunks(BATCH).zip(out.chunks_mut(BATCH * count)) {
             self.correct(poses, workspace);
             for (at, (pose, out)) in poses.iter().zip(out.chunks_mut(count)).enumerate() {
-                let corrected = match self.model.has_correctives() {
-                    true => workspace.corrected[at * 3 * count..][..3 * count].as_chunks().0,
-                    false => &self.positions,
+                let corrected = if self.model.has_correctives() {
+                    workspace.corrected[at * 3 * count..][..3 * count].as_chunks().0
+                } else {
+                    &self.positions
                 };
                 workspace.model.resize(joints, Affine::IDENTITY);
                 local_to_model(&self.skeleton, pose, &mut workspace.model)?;

@@ -14,6 +14,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let name = input.to_string_lossy();
     let document = condyle_fbx::read(&name, &bytes, &mut |path| std::fs::read(folder.join(path)).ok())?;
     document.problems.iter().for_each(|problem| eprintln!("{problem}"));
-    std::fs::write(output, document.glb)?;
+    std::fs::write(output, document.glb()?)?;
     Ok(())
 }

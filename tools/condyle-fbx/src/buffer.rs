@@ -18,9 +18,9 @@ pub(crate) struct Buffer {
 #[derive(Debug)]
 pub(crate) struct TooLarge;
 
-/// Kind of an accessor, with the number of its components.
+/// Type of an accessor, with the number of its components.
 #[derive(Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum AccessorType {
     Scalar = 1,
     Vec2 = 2,
     Vec3 = 3,
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Mat4 = 16,
 }
 
-impl Kind {
+impl AccessorType {
     fn name(self) -> &'static str {
         match self {
             Self::Scalar => "SCALAR",
@@ -55,10 +55,8 @@ impl Buffer {
 
     /// Whether `more` bytes fit.
     pub(crate) fn afford(&self, more: usize) -> Result<(), TooLarge> {
-        match self.bytes.len().checked_add(more).is_some_and(|all| all <= self.limit) {
-            true => Ok(()),
-            false => Err(TooLarge),
-        }
+        let fits = self.bytes.len().checked_add(more).is_some_and(|all| all <= self.limit);
+        if fits { Ok(()) } else { Err(TooLarge) }
     }
 
     /// Adds bytes as a view, and returns its index.
@@ -76,19 +74,24 @@ impl Buffer {
 
     fn finite(&mut self, values: &[f32]) -> Vec<f32> {
         let count = &mut self.replaced;
-        let finite = |v: &f32| match v.is_finite() {
-            true => *v,
-            false => {
-                *count += 1;
-                0.0
+        let finite = |v: &f32| {
+            if v.is_finite() {
+                return *v;
             }
+            *count += 1;
+            0.0
         };
         values.iter().map(finite).collect()
     }
 
-    fn accessor(&mut self, mut accessor: Value, kind: Kind, bounds: Option<&[f32]>) -> usize {
+    fn accessor(
+        &mut self,
+        mut accessor: Value,
+        accessor_type: AccessorType,
+        bounds: Option<&[f32]>,
+    ) -> usize {
         if let Some(values) = bounds {
-            let n = kind as usize;
+            let n = accessor_type as usize;
             let fold = |pick: fn(f32, f32) -> f32, start: f32| -> Vec<f32> {
                 let mut all = vec![start; n];
                 values.iter().enumerate().for_each(|(i, v)| all[i % n] = pick(all[i % n], *v));
@@ -103,7 +106,7 @@ impl Buffer {
 
     fn floats(
         &mut self,
-        kind: Kind,
+        accessor_type: AccessorType,
         values: &[f32],
         bounds: bool,
         target: Option<u32>,
@@ -112,20 +115,30 @@ impl Buffer {
         let values = self.finite(values);
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let view = self.view(&bytes, target)?;
-        let count = values.len() / kind as usize;
+        let count = values.len() / accessor_type as usize;
         let accessor =
-            json!({"bufferView": view, "componentType": FLOAT, "count": count, "type": kind.name()});
-        Ok(self.accessor(accessor, kind, bounds.then_some(&values)))
+            json!({"bufferView": view, "componentType": FLOAT, "count": count, "type": accessor_type.name()});
+        Ok(self.accessor(accessor, accessor_type, bounds.then_some(&values)))
     }
 
     /// Adds an attribute of vertices.
-    pub(crate) fn attribute(&mut self, kind: Kind, values: &[f32], bounds: bool) -> Result<usize, TooLarge> {
-        self.floats(kind, values, bounds, Some(VERTICES))
+    pub(crate) fn attribute(
+        &mut self,
+        accessor_type: AccessorType,
+        values: &[f32],
+        bounds: bool,
+    ) -> Result<usize, TooLarge> {
+        self.floats(accessor_type, values, bounds, Some(VERTICES))
     }
 
     /// Adds numbers of animations and skins.
-    pub(crate) fn numbers(&mut self, kind: Kind, values: &[f32], bounds: bool) -> Result<usize, TooLarge> {
-        self.floats(kind, values, bounds, None)
+    pub(crate) fn numbers(
+        &mut self,
+        accessor_type: AccessorType,
+        values: &[f32],
+        bounds: bool,
+    ) -> Result<usize, TooLarge> {
+        self.floats(accessor_type, values, bounds, None)
     }
 
     /// Adds joint indices, four for each vertex.
@@ -134,7 +147,7 @@ impl Buffer {
         let view = self.view(&bytes, Some(VERTICES))?;
         let accessor =
             json!({"bufferView": view, "componentType": USHORT, "count": values.len() / 4, "type": "VEC4"});
-        Ok(self.accessor(accessor, Kind::Vec4, None))
+        Ok(self.accessor(accessor, AccessorType::Vec4, None))
     }
 
     /// Adds the vertex indices of triangles.
@@ -143,7 +156,7 @@ impl Buffer {
         let view = self.view(&bytes, Some(INDICES))?;
         let accessor =
             json!({"bufferView": view, "componentType": UINT, "count": values.len(), "type": "SCALAR"});
-        Ok(self.accessor(accessor, Kind::Scalar, None))
+        Ok(self.accessor(accessor, AccessorType::Scalar, None))
     }
 
     /// Adds the offsets of a morph target: `values` at the vertices `at`, which rise, and 0 elsewhere.
@@ -160,14 +173,14 @@ impl Buffer {
                 accessor["min"] = json!([0.0, 0.0, 0.0]);
                 accessor["max"] = json!([0.0, 0.0, 0.0]);
             }
-            return Ok(self.accessor(accessor, Kind::Vec3, None));
+            return Ok(self.accessor(accessor, AccessorType::Vec3, None));
         }
         if at.len() * 4 >= count * 3 {
             let mut all = vec![0.0; count * 3];
             for (vertex, value) in at.iter().zip(values.chunks_exact(3)) {
                 all[*vertex as usize * 3..][..3].copy_from_slice(value);
             }
-            return self.attribute(Kind::Vec3, &all, bounds);
+            return self.attribute(AccessorType::Vec3, &all, bounds);
         }
         let mut values = self.finite(values);
         let bytes: Vec<u8> = at.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -181,7 +194,7 @@ impl Buffer {
         });
         // The other vertices have 0.
         values.extend([0.0; 3]);
-        Ok(self.accessor(accessor, Kind::Vec3, bounds.then_some(&values)))
+        Ok(self.accessor(accessor, AccessorType::Vec3, bounds.then_some(&values)))
     }
 
     /// Numbers replaced by 0 so far.
@@ -189,8 +202,8 @@ impl Buffer {
         self.replaced
     }
 
-    /// Adds buffer, views and accessors to the document, and returns the `.glb`.
-    pub(crate) fn finish(mut self, document: &mut Value) -> Result<Vec<u8>, TooLarge> {
+    /// Adds buffer, views and accessors to the document, and returns the bytes of the buffer.
+    pub(crate) fn finish(mut self, document: &mut Value) -> Vec<u8> {
         if !self.bytes.is_empty() {
             document["buffers"] = json!([{"byteLength": self.bytes.len()}]);
             document["bufferViews"] = self.views.into();
@@ -198,22 +211,7 @@ impl Buffer {
         if !self.accessors.is_empty() {
             document["accessors"] = self.accessors.into();
         }
-        let mut text = document.to_string().into_bytes();
-        text.resize(text.len().next_multiple_of(4), b' ');
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-        let length = 12 + 8 + text.len() + if self.bytes.is_empty() { 0 } else { 8 + self.bytes.len() };
-        let word = |n: usize| u32::try_from(n).map(u32::to_le_bytes).map_err(|_| TooLarge);
-        let mut glb = Vec::with_capacity(length);
-        glb.extend_from_slice(b"glTF\x02\0\0\0");
-        glb.extend_from_slice(&word(length)?);
-        glb.extend_from_slice(&word(text.len())?);
-        glb.extend_from_slice(b"JSON");
-        glb.extend_from_slice(&text);
-        if !self.bytes.is_empty() {
-            glb.extend_from_slice(&word(self.bytes.len())?);
-            glb.extend_from_slice(b"BIN\0");
-            glb.extend_from_slice(&self.bytes);
-        }
-        Ok(glb)
+        self.bytes
     }
 }

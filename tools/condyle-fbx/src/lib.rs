@@ -7,7 +7,7 @@
 //!
 //! | input | output |
 //! |---|---|
-//! | bytes of an FBX file, and a function that reads its textures | a [`Document`]: a `.glb`, and problems |
+//! | bytes of an FBX file, and a function that reads its textures | a [`Document`]: glTF JSON and its buffer, or a `.glb`, and problems |
 //! | a file that cannot be used | [`Refused`] with the reason |
 //!
 //! ```
@@ -17,7 +17,7 @@
 //! Objects: { Model: 1, "Model::Hips", "LimbNode" { Version: 232 } }
 //! Connections: { C: "OO", 1, 0 }"#;
 //! let document = condyle_fbx::read("hips.fbx", text, &mut |_| None)?;
-//! assert!(document.glb.starts_with(b"glTF"));
+//! assert!(document.glb()?.starts_with(b"glTF"));
 //! # Ok::<(), condyle_fbx::Refused>(())
 //! ```
 //!
@@ -46,13 +46,16 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod buffer;
+mod context;
 mod curve;
+mod glb;
 mod load;
 mod materials;
 mod meshes;
 mod morphs;
 mod problems;
 mod rig;
+mod skins;
 mod takes;
 mod visibility;
 
@@ -63,9 +66,10 @@ use ufbx::{ElementType, Node, Scene, Transform};
 
 pub use condyle_base::problem::{Problem, Refused, Severity};
 
-use crate::buffer::{Buffer, TooLarge};
+use crate::buffer::TooLarge;
+use crate::context::Context;
 use crate::materials::Materials;
-use crate::meshes::Meshes;
+use crate::meshes::{MeshIndices, Meshes};
 use crate::problems::Problems;
 use crate::rig::Rig;
 use crate::takes::Takes;
@@ -74,12 +78,25 @@ use crate::takes::Takes;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Document {
-    /// The bytes of a `.glb`, with all images.
-    pub glb: Vec<u8>,
+    /// The glTF JSON.
+    pub json: Value,
+    /// Bytes of the only buffer, with all images, padded to a multiple of 4. Empty if there is no buffer.
+    pub binary: Vec<u8>,
     /// Indices of the nodes that are bones in the file, even if no skin and no animation uses them.
     pub bones: Vec<usize>,
     /// Everything that was dropped or approximated, warnings first.
     pub problems: Vec<Problem>,
+    name: String,
+}
+
+impl Document {
+    /// Returns the bytes of a `.glb`.
+    ///
+    /// # Errors
+    /// [`Refused`] if the `.glb` would have more than 4 GiB.
+    pub fn glb(&self) -> Result<Vec<u8>, Refused> {
+        glb::write(&self.json, &self.binary).map_err(|TooLarge| refused(&self.name))
+    }
 }
 
 /// Whether a file begins like an FBX file, binary or ASCII.
@@ -107,46 +124,34 @@ pub fn read(
     file: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
 ) -> Result<Document, Refused> {
     let scene = load::scene(bytes).map_err(|what| Refused::because(name, what))?;
-    let mut problems = Problems::default();
     let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let glb = document(&scene, bytes.len(), &stem, file, &mut problems).map_err(|TooLarge| {
-        Refused::because(name, "its meshes or animations are far larger than the file")
-    })?;
-    let nodes = scene.nodes.into_iter().filter(|node| !node.is_root);
-    let bones = nodes.enumerate().filter(|(_, node)| node.bone.is_some()).map(|(index, _)| index).collect();
-    Ok(Document { glb, bones, problems: problems.into_list() })
+    let mut materials = Materials::new(&scene, &stem, file);
+    let context = Context::new(&scene, bytes.len());
+    let mut document = document(context, &mut materials, bytes.len()).map_err(|TooLarge| refused(name))?;
+    document.name = name.into();
+    Ok(document)
+}
+
+fn refused(name: &str) -> Refused {
+    Refused::because(name, "its meshes or animations are far larger than the file")
 }
 
 fn document(
-    scene: &Scene,
+    mut context: Context<'_>,
+    materials: &mut Materials<'_>,
     len: usize,
-    stem: &str,
-    file: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
-    problems: &mut Problems,
-) -> Result<Vec<u8>, TooLarge> {
+) -> Result<Document, TooLarge> {
+    let scene = context.scene;
     let rig = Rig::new(scene);
-    let mut buffer = Buffer::new(len);
-    let mut count = 0;
-    let nodes: Vec<Option<usize>> = scene
-        .nodes
-        .into_iter()
-        .map(|node| {
-            let index = (!node.is_root).then_some(count);
-            count += usize::from(index.is_some());
-            index
-        })
-        .collect();
-    let mut materials = Materials::new(scene, stem, file);
-    let indices = materials.add_all(&mut buffer, problems)?;
-    let mut meshes = Meshes::default();
-    let hidden = visibility::hidden(scene, problems);
+    let mut meshes = Meshes::new(materials.add_all(&mut context)?);
+    let hidden = visibility::hidden(scene, &mut context.problems);
     let mut has_mesh = vec![false; scene.nodes.len()];
-    let mut out_nodes = Vec::with_capacity(count);
+    let mut nodes = Vec::with_capacity(scene.nodes.len());
     for node in scene.nodes.into_iter().filter(|node| !node.is_root) {
-        let mut out = self::node(&rig, node, &nodes, problems);
+        let mut out = self::node(&rig, node, &mut context);
         let id = node.element.typed_id as usize;
         if let Some(mesh) = node.mesh.as_ref().filter(|_| !hidden[id]) {
-            let (mesh, skin) = meshes.add(node, mesh, &nodes, &indices, &mut buffer, problems)?;
+            let MeshIndices { mesh, skin } = meshes.add(node, mesh, &mut context)?;
             if let Some(mesh) = mesh {
                 out["mesh"] = mesh.into();
                 has_mesh[id] = true;
@@ -155,52 +160,61 @@ fn document(
                 out["skin"] = skin.into();
             }
         }
-        out_nodes.push(out);
+        nodes.push(out);
     }
-    meshes::report(scene, problems);
-    report(scene, problems);
-    let animations =
-        Takes::new(&rig, &nodes, &has_mesh, size(scene), len).animations(&mut buffer, problems)?;
-    let roots: Vec<usize> = children(&scene.root_node, &nodes);
-    let mut scene_out = json!({});
-    if !roots.is_empty() {
-        scene_out["nodes"] = roots.into();
-    }
-    let mut document = json!({
-        "asset": {"version": "2.0", "generator": concat!("condyle-fbx ", env!("CARGO_PKG_VERSION"))},
-        "scene": 0,
-        "scenes": [scene_out],
-    });
-    if materials.is_transformed {
-        document["extensionsUsed"] = json!(["KHR_texture_transform"]);
-    }
+    meshes::report(scene, &mut context.problems);
+    report(scene, &mut context.problems);
+    let animations = Takes::new(&rig, &has_mesh, size(scene), len).animations(&mut context)?;
+    let mut json = root(&context, materials.is_transformed);
     for (key, list) in [
-        ("nodes", out_nodes),
+        ("nodes", nodes),
         ("meshes", meshes.meshes),
-        ("skins", meshes.skins),
-        ("materials", materials.materials),
-        ("textures", materials.textures),
-        ("images", materials.images),
-        ("samplers", materials.samplers),
+        ("skins", meshes.skins.skins),
+        ("materials", std::mem::take(&mut materials.materials)),
+        ("textures", std::mem::take(&mut materials.textures)),
+        ("images", std::mem::take(&mut materials.images)),
+        ("samplers", std::mem::take(&mut materials.samplers)),
         ("animations", animations),
     ] {
         if !list.is_empty() {
-            document[key] = list.into();
+            json[key] = list.into();
         }
     }
+    let Context { buffer, mut problems, .. } = context;
     let replaced = buffer.replaced();
     if replaced > 0 {
         let what = format!("{replaced} numbers are infinite or not a number");
         problems.warn(String::new(), what, "they are replaced by 0");
     }
-    buffer.finish(&mut document)
+    let binary = buffer.finish(&mut json);
+    let bones = scene.nodes.into_iter().filter(|node| !node.is_root);
+    let bones = bones.enumerate().filter(|(_, node)| node.bone.is_some()).map(|(index, _)| index).collect();
+    Ok(Document { json, binary, bones, problems: problems.into_list(), name: String::new() })
+}
+
+/// The document's root, with its scene.
+fn root(context: &Context<'_>, is_transformed: bool) -> Value {
+    let roots = children(&context.scene.root_node, context);
+    let mut scene = json!({});
+    if !roots.is_empty() {
+        scene["nodes"] = roots.into();
+    }
+    let mut json = json!({
+        "asset": {"version": "2.0", "generator": concat!("condyle-fbx ", env!("CARGO_PKG_VERSION"))},
+        "scene": 0,
+        "scenes": [scene],
+    });
+    if is_transformed {
+        json["extensionsUsed"] = json!(["KHR_texture_transform"]);
+    }
+    json
 }
 
 /// A node with its transform at rest.
-fn node(rig: &Rig<'_>, node: &Node, nodes: &[Option<usize>], problems: &mut Problems) -> Value {
+fn node(rig: &Rig<'_>, node: &Node, context: &mut Context<'_>) -> Value {
     let local = rig.local(None, node, 0.0);
     if local.sheared {
-        problems.warn(format!("node {}", &*node.element.name), rig::SHEARED, rig::NEAREST);
+        context.problems.warn(format!("node {}", &*node.element.name), rig::SHEARED, rig::NEAREST);
     }
     let mut out = json!({});
     if !node.element.name.is_empty() {
@@ -214,7 +228,7 @@ fn node(rig: &Rig<'_>, node: &Node, nodes: &[Option<usize>], problems: &mut Prob
     ] {
         let is_rest = values.iter().all(|v| *v == rest) || values == [0.0, 0.0, 0.0, 1.0];
         if values.iter().any(|v| !(*v as f32).is_finite()) {
-            problems.warn(
+            context.problems.warn(
                 format!("node {}", &*node.element.name),
                 format!("its {key} is not finite"),
                 "it is left out",
@@ -223,16 +237,15 @@ fn node(rig: &Rig<'_>, node: &Node, nodes: &[Option<usize>], problems: &mut Prob
             out[key] = values.iter().map(|v| *v as f32).collect::<Vec<_>>().into();
         }
     }
-    let below = children(node, nodes);
+    let below = children(node, context);
     if !below.is_empty() {
         out["children"] = below.into();
     }
     out
 }
 
-fn children(node: &Node, nodes: &[Option<usize>]) -> Vec<usize> {
-    let index = |it: &Node| nodes.get(it.element.typed_id as usize).copied().flatten();
-    node.children.into_iter().filter_map(index).collect()
+fn children(node: &Node, context: &Context<'_>) -> Vec<usize> {
+    node.children.into_iter().filter_map(|child| context.node(child.element.typed_id)).collect()
 }
 
 /// Vertices of a mesh that count for the size.
@@ -275,7 +288,7 @@ fn report(scene: &Scene, problems: &mut Problems) {
             "constraints are left out; bake them in the program that wrote the file",
         );
     }
-    let name = |it: ElementType| match it {
+    let name = |attribute: ElementType| match attribute {
         ElementType::Light => Some("lights"),
         ElementType::Camera | ElementType::StereoCamera | ElementType::CameraSwitcher => Some("cameras"),
         ElementType::LineCurve | ElementType::NurbsCurve => Some("curves"),

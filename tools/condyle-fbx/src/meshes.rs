@@ -1,238 +1,127 @@
-//! Turns meshes into glTF meshes: triangles by material, skins, blend shapes, and the geometric transform
-//! of the node in the vertices.
+//! Turns meshes into glTF meshes: triangles by material, blend shapes, and the geometric transform of the node
+//! in the vertices.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
-use ufbx::{Matrix, Mesh, Node, Scene, SkinDeformer, Vec3, VertexVec3};
+use ufbx::{BlendShape, Matrix, Mesh, Node, Scene, Vec3, VertexVec3};
 
-use crate::buffer::{Buffer, Kind, TooLarge};
-use crate::morphs;
+use crate::buffer::{AccessorType, Buffer, TooLarge};
+use crate::context::Context;
+use crate::morphs::{self, Shape};
 use crate::problems::Problems;
+use crate::skins::{Influence, SkinOfMesh, Skins};
 
 /// Sets of texture coordinates and of colours that are kept.
 const SETS: usize = 8;
 
 /// Indices of a mesh and its skin in the document.
-type Placed = (Option<usize>, Option<usize>);
+#[derive(Clone, Copy)]
+pub(crate) struct MeshIndices {
+    pub(crate) mesh: Option<usize>,
+    pub(crate) skin: Option<usize>,
+}
 
-/// Joints with weights of each vertex of a mesh.
-type Influences = Vec<Vec<(u16, f32)>>;
+/// A mesh of the scene with the materials of one of its nodes.
+#[derive(PartialEq, Eq, Hash)]
+struct MeshKey {
+    mesh: u32,
+    materials: Vec<Option<usize>>,
+}
 
 /// Meshes and skins of the document.
-#[derive(Default)]
 pub(crate) struct Meshes {
+    /// Index of the document's material for each material of the scene.
+    materials: Vec<Option<usize>>,
     pub(crate) meshes: Vec<Value>,
-    pub(crate) skins: Vec<Value>,
-    /// Mesh and skin of each mesh of the scene, for nodes without a geometric transform.
-    shared: HashMap<(u32, Vec<Option<usize>>), Placed>,
-    skinned: HashMap<(u32, u32), (Option<usize>, Influences)>,
+    pub(crate) skins: Skins,
+    /// Meshes of nodes without a geometric transform.
+    shared: HashMap<MeshKey, MeshIndices>,
 }
 
 /// Numbers of one corner of a triangle; equal corners become one vertex.
-type Corner = Vec<u32>;
+type CornerKey = Vec<u32>;
+
+/// Vertex of a primitive: the vertex of the mesh, and its first corner.
+struct PrimitiveVertex {
+    vertex: u32,
+    corner: usize,
+}
 
 /// A primitive under construction.
 #[derive(Default)]
-struct Part {
-    known: HashMap<Corner, u32>,
-    /// Vertex of the mesh, and corner, for each vertex.
-    vertices: Vec<(u32, usize)>,
+struct Primitive {
+    known: HashMap<CornerKey, u32>,
+    vertices: Vec<PrimitiveVertex>,
     triangles: Vec<u32>,
 }
 
 impl Meshes {
-    /// Adds the mesh of a node, and returns the indices of mesh and skin.
+    pub(crate) fn new(materials: Vec<Option<usize>>) -> Self {
+        Self { materials, meshes: Vec::new(), skins: Skins::default(), shared: HashMap::new() }
+    }
+
+    /// Adds the mesh of a node.
     pub(crate) fn add(
         &mut self,
         node: &Node,
         mesh: &Mesh,
-        nodes: &[Option<usize>],
-        materials: &[Option<usize>],
-        buffer: &mut Buffer,
-        problems: &mut Problems,
-    ) -> Result<Placed, TooLarge> {
-        let used: Vec<Option<usize>> = node
-            .materials
-            .into_iter()
-            .map(|it| materials.get(it.element.typed_id as usize).copied().flatten())
-            .collect();
-        let key = (mesh.element.typed_id, used);
-        let deformer = mesh.skin_deformers.into_iter().find(|it| !it.clusters.is_empty());
+        context: &mut Context<'_>,
+    ) -> Result<MeshIndices, TooLarge> {
+        let material = |id: u32| self.materials.get(id as usize).copied().flatten();
+        let materials = node.materials.into_iter().map(|it| material(it.element.typed_id)).collect();
+        let key = MeshKey { mesh: mesh.element.typed_id, materials };
+        let deformer = mesh.skin_deformers.into_iter().find(|skin| !skin.clusters.is_empty());
         let is_own = node.has_geometry_transform;
         if let Some(&found) = self.shared.get(&key).filter(|_| !is_own) {
             return Ok(found);
         }
         let transform = (is_own && deformer.is_none()).then_some(&node.geometry_to_node);
-        buffer.afford(mesh.num_triangles.saturating_mul(12))?;
-        let (skin, influences) = match deformer {
-            Some(deformer) => self.skin(node, mesh, deformer, nodes, buffer, problems)?,
-            None => (None, Vec::new()),
+        context.buffer.afford(mesh.num_triangles.saturating_mul(12))?;
+        let skin = match deformer {
+            Some(deformer) => self.skins.add(node, mesh, deformer, context)?,
+            None => SkinOfMesh::default(),
         };
-        let mut parts = Parts { mesh, transform, influences: &influences, buffer };
-        let primitives = parts.primitives(&key.1)?;
-        let index = match primitives.is_empty() {
-            true => None,
-            false => {
-                let mut out = json!({"primitives": primitives});
-                let name = match mesh.element.name.is_empty() {
-                    true => &*node.element.name,
-                    false => &*mesh.element.name,
-                };
-                if !name.is_empty() {
-                    out["name"] = name.into();
-                }
-                if morphs::count(mesh) > 0 {
-                    let names: Vec<&str> = morphs::shapes(mesh).map(|it| it.1).collect();
-                    out["weights"] = json!(finite(morphs::weights(mesh, |channel| channel.weight)));
-                    out["extras"] = json!({"targetNames": names});
-                }
-                self.meshes.push(out);
-                Some(self.meshes.len() - 1)
-            }
-        };
-        let found = (index, skin.filter(|_| index.is_some()));
+        let influences = &skin.influences;
+        let mut split = MeshSplit { mesh, transform, influences, buffer: &mut context.buffer };
+        let primitives = split.primitives(&key.materials)?;
+        let index = (!primitives.is_empty()).then(|| self.push(node, mesh, primitives));
+        let found = MeshIndices { mesh: index, skin: skin.index.filter(|_| index.is_some()) };
         if !is_own {
             self.shared.insert(key, found);
         }
         Ok(found)
     }
 
-    /// Adds the skin of a mesh. Returns its index, and joints with weights for each vertex of the mesh.
-    fn skin(
-        &mut self,
-        node: &Node,
-        mesh: &Mesh,
-        deformer: &SkinDeformer,
-        nodes: &[Option<usize>],
-        buffer: &mut Buffer,
-        problems: &mut Problems,
-    ) -> Result<(Option<usize>, Influences), TooLarge> {
-        let key = (deformer.element.typed_id, node.element.typed_id);
-        if let Some((index, influences)) = self.skinned.get(&key) {
-            return Ok((*index, influences.clone()));
+    fn push(&mut self, node: &Node, mesh: &Mesh, primitives: Vec<Value>) -> usize {
+        let mut out = json!({"primitives": primitives});
+        let name = if mesh.element.name.is_empty() { &*node.element.name } else { &*mesh.element.name };
+        if !name.is_empty() {
+            out["name"] = name.into();
         }
-        let (mut joints, mut matrices): (Vec<usize>, Vec<Matrix>) = (Vec::new(), Vec::new());
-        let joint_of = |id: u32| nodes.get(id as usize).copied().flatten();
-        let mut places: HashMap<usize, u16> = HashMap::new();
-        // Joint of each cluster.
-        let mut found: Vec<Option<u16>> = Vec::with_capacity(deformer.clusters.len());
-        for cluster in &deformer.clusters {
-            let Some(joint) = cluster.bone_node.as_ref().and_then(|it| joint_of(it.element.typed_id)) else {
-                found.push(None);
-                continue;
-            };
-            let place = match places.get(&joint) {
-                Some(&place) => {
-                    if !is_near(&matrices[usize::from(place)], &cluster.geometry_to_bone) {
-                        problems.warn(
-                            format!("skin of {}", &*node.element.name),
-                            "a joint has two bind matrices",
-                            "the first of them is used",
-                        );
-                    }
-                    place
-                }
-                None => {
-                    let place = u16::try_from(joints.len()).map_err(|_| TooLarge)?;
-                    joints.push(joint);
-                    matrices.push(cluster.geometry_to_bone);
-                    places.insert(joint, place);
-                    place
-                }
-            };
-            found.push(Some(place));
+        if morphs::count(mesh) > 0 {
+            let names: Vec<&str> = morphs::shapes(mesh).map(|shape| shape.name).collect();
+            out["weights"] = json!(finite(morphs::weights(mesh, |channel| channel.weight)));
+            out["extras"] = json!({"targetNames": names});
         }
-        let mut influences: Influences = Vec::with_capacity(mesh.num_vertices);
-        let mut alone = None;
-        let mut total = 0;
-        for vertex in 0..mesh.num_vertices {
-            let it = deformer.vertices.get(vertex);
-            let weights = it.and_then(|it| {
-                let start = it.weight_begin as usize;
-                deformer.weights.get(start..start + it.num_weights as usize)
-            });
-            let mut own: Vec<(u16, f64)> = Vec::new();
-            for weight in weights.unwrap_or_default() {
-                let joint = found.get(weight.cluster_index as usize).copied().flatten();
-                let Some(joint) = joint.filter(|_| weight.weight > 0.0) else { continue };
-                match own.iter_mut().find(|it| it.0 == joint) {
-                    Some(it) => it.1 += weight.weight,
-                    None => own.push((joint, weight.weight)),
-                }
-            }
-            let sum: f64 = own.iter().map(|it| it.1).sum();
-            if own.is_empty() || !(sum > 0.0 && sum.is_finite()) {
-                // Moves with the node of the mesh.
-                let joint = match alone {
-                    Some(joint) => joint,
-                    None => {
-                        let Some(index) = joint_of(node.element.typed_id) else {
-                            return Ok((None, Vec::new()));
-                        };
-                        let joint = match places.get(&index) {
-                            Some(&joint)
-                                if is_near(&matrices[usize::from(joint)], &node.geometry_to_node) =>
-                            {
-                                joint
-                            }
-                            Some(&joint) => joint,
-                            None => {
-                                joints.push(index);
-                                matrices.push(node.geometry_to_node);
-                                u16::try_from(joints.len() - 1).map_err(|_| TooLarge)?
-                            }
-                        };
-                        problems.note(
-                            format!("skin of {}", &*node.element.name),
-                            "some vertices have no weight",
-                            "they move with the node of the mesh, which is a joint of the skin",
-                        );
-                        alone = Some(joint);
-                        joint
-                    }
-                };
-                own = vec![(joint, 1.0)];
-            }
-            total += own.len();
-            buffer.afford(total * 8)?;
-            let sum: f64 = own.iter().map(|it| it.1).sum();
-            influences.push(own.into_iter().map(|(joint, weight)| (joint, (weight / sum) as f32)).collect());
-        }
-        let columns = |m: &Matrix| {
-            [
-                [m.m00, m.m10, m.m20, 0.0],
-                [m.m01, m.m11, m.m21, 0.0],
-                [m.m02, m.m12, m.m22, 0.0],
-                [m.m03, m.m13, m.m23, 1.0],
-            ]
-        };
-        let matrices: Vec<f32> = matrices.iter().flat_map(columns).flatten().map(|v| v as f32).collect();
-        let matrices = buffer.numbers(Kind::Mat4, &matrices, false)?;
-        let mut skin = json!({"joints": joints, "inverseBindMatrices": matrices});
-        if !deformer.element.name.is_empty() {
-            skin["name"] = (&*deformer.element.name).into();
-        }
-        self.skins.push(skin);
-        let index = Some(self.skins.len() - 1);
-        self.skinned.insert(key, (index, influences.clone()));
-        Ok((index, influences))
+        self.meshes.push(out);
+        self.meshes.len() - 1
     }
 }
 
 /// A mesh that is split into primitives.
-struct Parts<'a> {
+struct MeshSplit<'a> {
     mesh: &'a Mesh,
     /// Geometric transform that moves into the vertices.
     transform: Option<&'a Matrix>,
-    influences: &'a [Vec<(u16, f32)>],
+    influences: &'a [Vec<Influence>],
     buffer: &'a mut Buffer,
 }
 
-impl Parts<'_> {
+impl MeshSplit<'_> {
     fn primitives(&mut self, materials: &[Option<usize>]) -> Result<Vec<Value>, TooLarge> {
         let mesh = self.mesh;
-        let mut parts: Vec<Part> = Vec::new();
+        let mut primitives: Vec<Primitive> = Vec::new();
         let mut by_material: HashMap<u32, usize> = HashMap::new();
         let mut order: Vec<u32> = Vec::new();
         let normals = self.transform.map(ufbx::matrix_for_normals);
@@ -245,11 +134,11 @@ impl Parts<'_> {
             }
             let material = mesh.face_material.get(index).copied().unwrap_or(0);
             let slot = *by_material.entry(material).or_insert_with(|| {
-                parts.push(Part::default());
+                primitives.push(Primitive::default());
                 order.push(material);
-                parts.len() - 1
+                primitives.len() - 1
             });
-            let part = &mut parts[slot];
+            let primitive = &mut primitives[slot];
             let count = ufbx::triangulate_face(&mut corners, mesh, *face) as usize;
             for triangle in corners[..count * 3].chunks_exact_mut(3) {
                 if is_flipped {
@@ -258,30 +147,31 @@ impl Parts<'_> {
                 for corner in triangle {
                     let corner = *corner as usize;
                     let key = self.key(corner);
-                    let next = part.vertices.len() as u32;
-                    let vertex = *part.known.entry(key).or_insert(next);
+                    let next = primitive.vertices.len() as u32;
+                    let vertex = *primitive.known.entry(key).or_insert(next);
                     if vertex == next {
-                        part.vertices.push((mesh.vertex_indices.get(corner).copied().unwrap_or(0), corner));
+                        let vertex = mesh.vertex_indices.get(corner).copied().unwrap_or(0);
+                        primitive.vertices.push(PrimitiveVertex { vertex, corner });
                         vertex_total += 1;
                         self.buffer.afford(vertex_total * 32)?;
                     }
-                    part.triangles.push(vertex);
+                    primitive.triangles.push(vertex);
                 }
             }
         }
         let mut all = Vec::new();
-        for (part, material) in parts.into_iter().zip(order) {
-            let mut primitive = self.primitive(&part, normals.as_ref())?;
+        for (primitive, material) in primitives.into_iter().zip(order) {
+            let mut out = self.primitive(&primitive, normals.as_ref())?;
             if let Some(material) = materials.get(material as usize).copied().flatten() {
-                primitive["material"] = material.into();
+                out["material"] = material.into();
             }
-            all.push(primitive);
+            all.push(out);
         }
         Ok(all)
     }
 
     /// Numbers that tell vertices apart.
-    fn key(&self, corner: usize) -> Corner {
+    fn key(&self, corner: usize) -> CornerKey {
         let mesh = self.mesh;
         let mut key = vec![mesh.vertex_indices.get(corner).copied().unwrap_or(0)];
         let mut push = |value: f64| key.push((value as f32).to_bits());
@@ -318,20 +208,23 @@ impl Parts<'_> {
         Some([t.x, t.y, t.z, sign])
     }
 
-    fn primitive(&mut self, part: &Part, normals: Option<&Matrix>) -> Result<Value, TooLarge> {
+    fn primitive(&mut self, primitive: &Primitive, normals: Option<&Matrix>) -> Result<Value, TooLarge> {
         let mesh = self.mesh;
         let mut attributes = Map::new();
         let place = |v: Vec3| self.transform.map_or(v, |m| ufbx::transform_position(m, v));
         let turn = |v: Vec3, m: Option<&Matrix>| unit(m.map_or(v, |m| ufbx::transform_direction(m, v)));
-        let positions = part.vertices.iter().map(|it| place(vertex(mesh, it.0)));
+        let positions = primitive.vertices.iter().map(|it| place(vertex(mesh, it.vertex)));
         let positions: Vec<f32> = positions.flat_map(three).collect();
-        attributes.insert("POSITION".into(), self.buffer.attribute(Kind::Vec3, &positions, true)?.into());
+        attributes
+            .insert("POSITION".into(), self.buffer.attribute(AccessorType::Vec3, &positions, true)?.into());
         if mesh.vertex_normal.exists {
-            let all = part.vertices.iter().map(|it| turn(at(&mesh.vertex_normal, it.1), normals));
+            let all = primitive.vertices.iter().map(|it| turn(at(&mesh.vertex_normal, it.corner), normals));
             let all: Vec<f32> = all.flat_map(three).collect();
-            attributes.insert("NORMAL".into(), self.buffer.attribute(Kind::Vec3, &all, false)?.into());
+            attributes
+                .insert("NORMAL".into(), self.buffer.attribute(AccessorType::Vec3, &all, false)?.into());
         }
-        let tangents: Option<Vec<[f64; 4]>> = part.vertices.iter().map(|it| self.tangent(it.1)).collect();
+        let tangents: Option<Vec<[f64; 4]>> =
+            primitive.vertices.iter().map(|it| self.tangent(it.corner)).collect();
         if let Some(tangents) = tangents.filter(|all| all.iter().all(is_tangent)) {
             let flip = self.transform.is_some_and(|m| ufbx::matrix_determinant(m) < 0.0);
             let all = tangents.into_iter().flat_map(|[x, y, z, sign]| {
@@ -339,105 +232,135 @@ impl Parts<'_> {
                 [t[0], t[1], t[2], if flip { -sign } else { sign } as f32]
             });
             let all: Vec<f32> = all.collect();
-            attributes.insert("TANGENT".into(), self.buffer.attribute(Kind::Vec4, &all, false)?.into());
+            attributes
+                .insert("TANGENT".into(), self.buffer.attribute(AccessorType::Vec4, &all, false)?.into());
         }
         for (index, set) in mesh.uv_sets.iter().take(SETS).enumerate() {
             let uv = &set.vertex_uv;
             let value = |corner: usize| uv.indices.get(corner).and_then(|i| uv.values.get(*i as usize));
             // The origin of glTF is at the top.
-            let all = part
+            let all = primitive
                 .vertices
                 .iter()
-                .flat_map(|it| value(it.1).map_or([0.0; 2], |v| [v.x as f32, (1.0 - v.y) as f32]));
+                .flat_map(|it| value(it.corner).map_or([0.0; 2], |v| [v.x as f32, (1.0 - v.y) as f32]));
             let all: Vec<f32> = all.collect();
             let index = format!("TEXCOORD_{index}");
-            attributes.insert(index, self.buffer.attribute(Kind::Vec2, &all, false)?.into());
+            attributes.insert(index, self.buffer.attribute(AccessorType::Vec2, &all, false)?.into());
         }
         for (index, set) in mesh.color_sets.iter().take(SETS).enumerate() {
             let color = &set.vertex_color;
             let value = |corner: usize| color.indices.get(corner).and_then(|i| color.values.get(*i as usize));
-            let all = part
+            let all = primitive
                 .vertices
                 .iter()
-                .flat_map(|it| value(it.1).map_or([1.0; 4], |v| [v.x, v.y, v.z, v.w].map(|v| v as f32)));
+                .flat_map(|it| value(it.corner).map_or([1.0; 4], |v| [v.x, v.y, v.z, v.w].map(|v| v as f32)));
             let all: Vec<f32> = all.collect();
             let index = format!("COLOR_{index}");
-            attributes.insert(index, self.buffer.attribute(Kind::Vec4, &all, false)?.into());
+            attributes.insert(index, self.buffer.attribute(AccessorType::Vec4, &all, false)?.into());
         }
         if !self.influences.is_empty() {
-            self.influences(part, &mut attributes)?;
+            self.influences(primitive, &mut attributes)?;
         }
-        let indices = self.buffer.triangles(&part.triangles)?;
-        let mut primitive = json!({"attributes": attributes, "indices": indices});
-        let targets = self.targets(part, normals)?;
+        let indices = self.buffer.triangles(&primitive.triangles)?;
+        let mut out = json!({"attributes": attributes, "indices": indices});
+        let targets = self.targets(primitive, normals)?;
         if !targets.is_empty() {
-            primitive["targets"] = targets.into();
+            out["targets"] = targets.into();
         }
-        Ok(primitive)
+        Ok(out)
     }
 
     /// Joints and weights, in sets of four.
-    fn influences(&mut self, part: &Part, attributes: &mut Map<String, Value>) -> Result<(), TooLarge> {
-        let of = |vertex: u32| self.influences.get(vertex as usize).map_or(&[][..], |it| it);
-        let most = part.vertices.iter().map(|it| of(it.0).len()).max().unwrap_or(0);
+    fn influences(
+        &mut self,
+        primitive: &Primitive,
+        attributes: &mut Map<String, Value>,
+    ) -> Result<(), TooLarge> {
+        let of = |vertex: u32| self.influences.get(vertex as usize).map_or(&[][..], Vec::as_slice);
+        let most = primitive.vertices.iter().map(|it| of(it.vertex).len()).max().unwrap_or(0);
         for set in 0..most.div_ceil(4) {
-            self.buffer.afford(part.vertices.len() * 24)?;
-            let four = part.vertices.iter().flat_map(|it| {
-                let own = of(it.0);
-                (set * 4..set * 4 + 4).map(|i| own.get(i).copied().unwrap_or((0, 0.0)))
+            self.buffer.afford(primitive.vertices.len() * 24)?;
+            let four = primitive.vertices.iter().flat_map(|it| {
+                let influences = of(it.vertex);
+                (set * 4..set * 4 + 4).map(|i| influences.get(i).copied().unwrap_or_default())
             });
-            let (joints, weights): (Vec<u16>, Vec<f32>) = four.unzip();
+            let (joints, weights): (Vec<u16>, Vec<f32>) = four.map(|it| (it.joint, it.weight)).unzip();
             attributes.insert(format!("JOINTS_{set}"), self.buffer.joints(&joints)?.into());
-            let weights = self.buffer.attribute(Kind::Vec4, &weights, false)?;
+            let weights = self.buffer.attribute(AccessorType::Vec4, &weights, false)?;
             attributes.insert(format!("WEIGHTS_{set}"), weights.into());
         }
         Ok(())
     }
 
     /// Morph targets of all blend shapes.
-    fn targets(&mut self, part: &Part, normals: Option<&Matrix>) -> Result<Vec<Value>, TooLarge> {
+    fn targets(&mut self, primitive: &Primitive, normals: Option<&Matrix>) -> Result<Vec<Value>, TooLarge> {
         let mesh = self.mesh;
         if morphs::count(mesh) == 0 {
             return Ok(Vec::new());
         }
-        // Vertices of the primitive, by vertex of the mesh.
-        let mut copies: Vec<(u32, u32)> =
-            part.vertices.iter().zip(0..).map(|(it, new)| (it.0, new)).collect();
+        let copy = |(it, copy): (&PrimitiveVertex, u32)| VertexCopy { vertex: it.vertex, copy };
+        let mut copies: Vec<VertexCopy> = primitive.vertices.iter().zip(0..).map(copy).collect();
         copies.sort_unstable();
         let mut all = Vec::new();
-        for (shape, _) in morphs::shapes(mesh) {
-            let mut moved: Vec<(u32, Vec3, Option<Vec3>)> = Vec::new();
-            for (index, vertex) in shape.offset_vertices.iter().enumerate() {
-                let weight = shape.offset_weights.get(index).copied().unwrap_or(1.0);
-                let scaled = |v: Vec3| Vec3 { x: v.x * weight, y: v.y * weight, z: v.z * weight };
-                let offset = scaled(shape.position_offsets.get(index).copied().unwrap_or_default());
-                let normal = shape.normal_offsets.get(index).copied().map(scaled);
-                let is_zero = |v: Vec3| v.x == 0.0 && v.y == 0.0 && v.z == 0.0;
-                if is_zero(offset) && normal.is_none_or(is_zero) {
-                    continue;
-                }
-                let offset = self.transform.map_or(offset, |m| ufbx::transform_direction(m, offset));
-                let normal = normal.map(|it| normals.map_or(it, |m| ufbx::transform_direction(m, it)));
-                let first = copies.partition_point(|it| it.0 < *vertex);
-                for copy in copies[first..].iter().take_while(|it| it.0 == *vertex) {
-                    moved.push((copy.1, offset, normal));
-                }
-                self.buffer.afford(moved.len() * 16)?;
-            }
-            moved.sort_by_key(|it| it.0);
-            moved.dedup_by_key(|it| it.0);
-            let at: Vec<u32> = moved.iter().map(|it| it.0).collect();
-            let count = part.vertices.len();
-            let offsets: Vec<f32> = moved.iter().flat_map(|it| three(it.1)).collect();
+        for Shape { shape, .. } in morphs::shapes(mesh) {
+            let moved = self.moved(shape, &copies, normals)?;
+            let at: Vec<u32> = moved.iter().map(|it| it.copy).collect();
+            let count = primitive.vertices.len();
+            let offsets: Vec<f32> = moved.iter().flat_map(|it| three(it.offset)).collect();
             let mut target = json!({"POSITION": self.buffer.offsets(count, &at, &offsets, true)?});
             if mesh.vertex_normal.exists && !shape.normal_offsets.is_empty() {
-                let offsets: Vec<f32> = moved.iter().flat_map(|it| three(it.2.unwrap_or_default())).collect();
+                let normals = moved.iter().map(|it| it.normal.unwrap_or_default());
+                let offsets: Vec<f32> = normals.flat_map(three).collect();
                 target["NORMAL"] = self.buffer.offsets(count, &at, &offsets, false)?.into();
             }
             all.push(target);
         }
         Ok(all)
     }
+
+    /// Vertices of a primitive that a blend shape moves, ascending.
+    fn moved(
+        &self,
+        shape: &BlendShape,
+        copies: &[VertexCopy],
+        normals: Option<&Matrix>,
+    ) -> Result<Vec<MovedVertex>, TooLarge> {
+        let mut moved: Vec<MovedVertex> = Vec::new();
+        for (index, vertex) in shape.offset_vertices.iter().enumerate() {
+            let weight = shape.offset_weights.get(index).copied().unwrap_or(1.0);
+            let scaled = |v: Vec3| Vec3 { x: v.x * weight, y: v.y * weight, z: v.z * weight };
+            let offset = scaled(shape.position_offsets.get(index).copied().unwrap_or_default());
+            let normal = shape.normal_offsets.get(index).copied().map(scaled);
+            let is_zero = |v: Vec3| v.x == 0.0 && v.y == 0.0 && v.z == 0.0;
+            if is_zero(offset) && normal.is_none_or(is_zero) {
+                continue;
+            }
+            let offset = self.transform.map_or(offset, |m| ufbx::transform_direction(m, offset));
+            let normal = normal.map(|v| normals.map_or(v, |m| ufbx::transform_direction(m, v)));
+            let first = copies.partition_point(|it| it.vertex < *vertex);
+            for copy in copies[first..].iter().take_while(|it| it.vertex == *vertex) {
+                moved.push(MovedVertex { copy: copy.copy, offset, normal });
+            }
+            self.buffer.afford(moved.len() * 16)?;
+        }
+        moved.sort_by_key(|it| it.copy);
+        moved.dedup_by_key(|it| it.copy);
+        Ok(moved)
+    }
+}
+
+/// Vertex of the mesh, and one of its copies in a primitive.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct VertexCopy {
+    vertex: u32,
+    copy: u32,
+}
+
+/// Vertex of a primitive that a blend shape moves.
+struct MovedVertex {
+    copy: u32,
+    offset: Vec3,
+    normal: Option<Vec3>,
 }
 
 /// Reports what the document does not have of the meshes.
@@ -502,13 +425,7 @@ fn is_tangent(t: &[f64; 4]) -> bool {
     length > 1e-12 && length.is_finite()
 }
 
-fn is_near(a: &Matrix, b: &Matrix) -> bool {
-    let row =
-        |m: &Matrix| [m.m00, m.m10, m.m20, m.m01, m.m11, m.m21, m.m02, m.m12, m.m22, m.m03, m.m13, m.m23];
-    row(a).iter().zip(row(b)).all(|(a, b)| (a - b).abs() <= 1e-6 * (1.0 + b.abs()))
-}
-
 /// Weights of a mesh, with 0 for those that JSON cannot hold.
 fn finite(weights: Vec<f64>) -> Vec<f32> {
-    weights.into_iter().map(|it| it as f32).map(|it| if it.is_finite() { it } else { 0.0 }).collect()
+    weights.into_iter().map(|v| v as f32).map(|v| if v.is_finite() { v } else { 0.0 }).collect()
 }

@@ -12,13 +12,19 @@ pub(crate) fn count(mesh: &Mesh) -> usize {
     channels(mesh).map(|channel| channel.keyframes.len()).sum()
 }
 
-/// Shape and name of each morph target. A channel with one shape gives it its name.
-pub(crate) fn shapes(mesh: &Mesh) -> impl Iterator<Item = (&BlendShape, &str)> {
+/// Shape and name of a morph target.
+pub(crate) struct Shape<'a> {
+    pub(crate) shape: &'a BlendShape,
+    pub(crate) name: &'a str,
+}
+
+/// Shapes of all morph targets. A channel with one shape gives it its name.
+pub(crate) fn shapes(mesh: &Mesh) -> impl Iterator<Item = Shape<'_>> {
     channels(mesh).flat_map(|channel| {
         let is_alone = channel.keyframes.len() == 1;
         channel.keyframes.into_iter().map(move |key| {
             let (channel, shape) = (&*channel.element.name, &*key.shape.element.name);
-            (&*key.shape, if is_alone && !channel.is_empty() { channel } else { shape })
+            Shape { shape: &key.shape, name: if is_alone && !channel.is_empty() { channel } else { shape } }
         })
     })
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 use ufbx::{Anim, AnimCurve, AnimStack, AnimValue, ElementType, ExtrapolationMode, Node};
 
-use crate::buffer::{Buffer, Kind, TooLarge};
+use crate::buffer::{AccessorType, Buffer, TooLarge};
+use crate::context::Context;
 use crate::curve::{Method, Source, Track, fit};
 use crate::morphs;
-use crate::problems::Problems;
 use crate::rig::{self, Rig};
 
 /// Largest error of a rotation, in radians: 2e-5 degrees.
@@ -58,45 +58,34 @@ struct Fitted {
 
 /// Animations of a document.
 pub(crate) struct Takes<'a> {
-    pub(crate) rig: &'a Rig<'a>,
-    /// Index of the document's node for each node of the scene.
-    pub(crate) nodes: &'a [Option<usize>],
+    rig: &'a Rig<'a>,
     /// Whether the document has the mesh of each node of the scene.
     has_mesh: &'a [bool],
     /// Extent of the model in metres.
-    pub(crate) size: f64,
+    size: f64,
     work: usize,
     halvings: usize,
 }
 
 impl<'a> Takes<'a> {
-    pub(crate) fn new(
-        rig: &'a Rig<'a>,
-        nodes: &'a [Option<usize>],
-        has_mesh: &'a [bool],
-        size: f64,
-        len: usize,
-    ) -> Self {
-        Self { rig, nodes, has_mesh, size, work: work(len), halvings: halvings(len) }
+    /// Animations of a file of `len` bytes.
+    pub(crate) fn new(rig: &'a Rig<'a>, has_mesh: &'a [bool], size: f64, len: usize) -> Self {
+        Self { rig, has_mesh, size, work: work(len), halvings: halvings(len) }
     }
 
     /// Returns the animations of all takes.
-    pub(crate) fn animations(
-        &mut self,
-        buffer: &mut Buffer,
-        problems: &mut Problems,
-    ) -> Result<Vec<Value>, TooLarge> {
+    pub(crate) fn animations(&mut self, context: &mut Context<'_>) -> Result<Vec<Value>, TooLarge> {
         let mut all = Vec::new();
         for stack in &self.rig.scene.anim_stacks {
             let name = &*stack.element.name;
-            match self.animation(stack, buffer, problems)? {
+            match self.animation(stack, context)? {
                 Some(mut animation) => {
                     if !name.is_empty() {
                         animation["name"] = name.into();
                     }
                     all.push(animation);
                 }
-                None => problems.note(
+                None => context.problems.note(
                     format!("take {name}"),
                     "it moves no node and no blend shape",
                     "the take is left out",
@@ -106,34 +95,31 @@ impl<'a> Takes<'a> {
         Ok(all)
     }
 
-    fn animation(
-        &mut self,
-        stack: &AnimStack,
-        buffer: &mut Buffer,
-        problems: &mut Problems,
-    ) -> Result<Option<Value>, TooLarge> {
-        let Some(range) = self.range(stack) else { return Ok(None) };
+    fn animation(&mut self, stack: &AnimStack, context: &mut Context<'_>) -> Result<Option<Value>, TooLarge> {
+        let Some(range) = range(stack) else { return Ok(None) };
         let mut gather = Gather { range, left: self.work, nodes: BTreeMap::new(), shared: Vec::new() };
         gather.stack(stack, self.rig)?;
         self.work = gather.left;
         let (nodes, shared) = (gather.nodes, gather.shared);
-        let mut out = Output { buffer, times: HashMap::new(), samplers: Vec::new(), channels: Vec::new() };
+        let mut out = Output::default();
         for (id, mut times) in nodes {
             let Some(node) = self.rig.scene.nodes.get(id as usize) else { continue };
-            let Some(target) = self.nodes.get(id as usize).copied().flatten() else { continue };
+            let Some(target) = context.node(id) else { continue };
             let lists = times.parts.iter_mut().chain([&mut times.weights]);
             for list in lists.flatten() {
                 list.extend_from_slice(&shared);
                 list.sort_by(f64::total_cmp);
                 list.dedup();
             }
-            let Fitted { missed, sheared } = self.node(stack, node, target, range.0, &times, &mut out)?;
+            let animated = AnimatedNode { anim: &stack.anim, node, target, start: range.start };
+            let Fitted { missed, sheared } = self.node(&animated, &times, &mut out, &mut context.buffer)?;
+            let place = || format!("node {}", &*node.element.name);
             if sheared {
-                problems.warn(format!("node {}", &*node.element.name), rig::SHEARED, rig::NEAREST);
+                context.problems.warn(place(), rig::SHEARED, rig::NEAREST);
             }
             if missed > 0 {
                 let what = format!("{missed} pieces of its curves turn or bend too fast for a spline");
-                problems.warn(format!("node {}", &*node.element.name), what, "the nearest spline is used");
+                context.problems.warn(place(), what, "the nearest spline is used");
             }
         }
         if out.channels.is_empty() {
@@ -142,34 +128,34 @@ impl<'a> Takes<'a> {
         Ok(Some(json!({"channels": out.channels, "samplers": out.samplers})))
     }
 
-    /// Start and end of a take in seconds: those that it states, else those of its keys.
-    fn range(&self, stack: &AnimStack) -> Option<(f64, f64)> {
-        if stack.time_begin < stack.time_end && (stack.time_end - stack.time_begin).is_finite() {
-            return Some((stack.time_begin, stack.time_end));
-        }
-        let values = stack.layers.into_iter().flat_map(|layer| &*layer.anim_props);
-        let curves = values.flat_map(|it| it.anim_value.curves.iter().flatten());
-        let with_keys = curves.filter(|it| !it.keyframes.is_empty());
-        let ends = with_keys.map(|it| (it.min_time, it.max_time));
-        ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).filter(|it| (it.1 - it.0).is_finite())
-    }
-
     /// Adds the tracks of a node.
     fn node(
         &mut self,
-        stack: &AnimStack,
-        node: &Node,
-        target: usize,
-        start: f64,
+        animated: &AnimatedNode<'_>,
         times: &Times,
-        out: &mut Output<'_>,
+        out: &mut Output,
+        buffer: &mut Buffer,
     ) -> Result<Fitted, TooLarge> {
-        let anim: &Anim = &stack.anim;
+        let mut fitted = self.transforms(animated, times, out, buffer)?;
+        fitted.missed += self.weights(animated, times, out, buffer)?;
+        if self.work == 0 { Err(TooLarge) } else { Ok(fitted) }
+    }
+
+    fn transforms(
+        &mut self,
+        &AnimatedNode { anim, node, target, start }: &AnimatedNode<'_>,
+        times: &Times,
+        out: &mut Output,
+        buffer: &mut Buffer,
+    ) -> Result<Fitted, TooLarge> {
         let mut known: HashMap<u64, [f64; 10]> = HashMap::new();
         let mut fitted = Fitted::default();
-        let paths =
-            [("translation", 0..3, Kind::Vec3), ("rotation", 3..7, Kind::Vec4), ("scale", 7..10, Kind::Vec3)];
-        for ((path, range, kind), times) in paths.into_iter().zip(&times.parts) {
+        let paths = [
+            ("translation", 0..3, AccessorType::Vec3),
+            ("rotation", 3..7, AccessorType::Vec4),
+            ("scale", 7..10, AccessorType::Vec3),
+        ];
+        for ((path, range, accessor_type), times) in paths.into_iter().zip(&times.parts) {
             let Some(times) = times else { continue };
             let rig = self.rig;
             let (mut used, mut sheared) = (0, false);
@@ -195,42 +181,81 @@ impl<'a> Takes<'a> {
             self.work = self.work.saturating_sub(used);
             fitted.missed += track.missed;
             fitted.sheared |= sheared;
-            out.add(target, path, kind, &track)?;
+            out.add(Channel { node: target, path, accessor_type }, &track, buffer)?;
         }
+        Ok(fitted)
+    }
+
+    /// Adds the weights of a node's blend shapes, and returns the number of pieces that miss the tolerance.
+    fn weights(
+        &mut self,
+        &AnimatedNode { anim, node, target, start }: &AnimatedNode<'_>,
+        times: &Times,
+        out: &mut Output,
+        buffer: &mut Buffer,
+    ) -> Result<usize, TooLarge> {
         let mesh = node.mesh.as_ref().filter(|_| self.has_mesh[node.element.typed_id as usize]);
-        let (Some(mesh), Some(times)) = (mesh, &times.weights) else { return Ok(fitted) };
+        let (Some(mesh), Some(times)) = (mesh, &times.weights) else { return Ok(0) };
         let width = morphs::count(mesh);
-        if width > 0 {
-            let mut used = 0;
-            let mut at = |time: f64, value: &mut [f64]| {
-                used += width;
-                let weights =
-                    morphs::weights(mesh, |channel| ufbx::evaluate_blend_weight(anim, channel, start + time));
-                value.iter_mut().zip(weights).for_each(|(value, weight)| *value = weight);
-            };
-            let mut source =
-                Source { width, is_rotation: false, tolerance: RATIO, left: self.halvings, at: &mut at };
-            let track = fit(&mut source, times);
-            self.halvings = source.left;
-            self.work = self.work.saturating_sub(used);
-            fitted.missed += track.missed;
-            out.add(target, "weights", Kind::Scalar, &track)?;
+        if width == 0 {
+            return Ok(0);
         }
-        match self.work {
-            0 => Err(TooLarge),
-            _ => Ok(fitted),
-        }
+        let mut used = 0;
+        let mut at = |time: f64, value: &mut [f64]| {
+            used += width;
+            let weights =
+                morphs::weights(mesh, |channel| ufbx::evaluate_blend_weight(anim, channel, start + time));
+            value.iter_mut().zip(weights).for_each(|(value, weight)| *value = weight);
+        };
+        let mut source =
+            Source { width, is_rotation: false, tolerance: RATIO, left: self.halvings, at: &mut at };
+        let track = fit(&mut source, times);
+        self.halvings = source.left;
+        self.work = self.work.saturating_sub(used);
+        let channel = Channel { node: target, path: "weights", accessor_type: AccessorType::Scalar };
+        out.add(channel, &track, buffer)?;
+        Ok(track.missed)
     }
 }
 
-fn numbers(it: &ufbx::Transform) -> [f64; 10] {
-    let (t, r, s) = (it.translation, it.rotation, it.scale);
+/// A node with tracks in a take.
+struct AnimatedNode<'a> {
+    anim: &'a Anim,
+    node: &'a Node,
+    /// Index of the document's node.
+    target: usize,
+    /// Start of the take in seconds.
+    start: f64,
+}
+
+/// Start and end of a take in seconds.
+#[derive(Clone, Copy)]
+struct TakeRange {
+    start: f64,
+    end: f64,
+}
+
+/// Start and end that a take states, else those of its keys.
+fn range(stack: &AnimStack) -> Option<TakeRange> {
+    if stack.time_begin < stack.time_end && (stack.time_end - stack.time_begin).is_finite() {
+        return Some(TakeRange { start: stack.time_begin, end: stack.time_end });
+    }
+    let values = stack.layers.into_iter().flat_map(|layer| &*layer.anim_props);
+    let curves = values.flat_map(|property| property.anim_value.curves.iter().flatten());
+    let with_keys = curves.filter(|curve| !curve.keyframes.is_empty());
+    let ends = with_keys.map(|curve| TakeRange { start: curve.min_time, end: curve.max_time });
+    let whole = ends.reduce(|a, b| TakeRange { start: a.start.min(b.start), end: a.end.max(b.end) });
+    whole.filter(|range| (range.end - range.start).is_finite())
+}
+
+fn numbers(transform: &ufbx::Transform) -> [f64; 10] {
+    let (t, r, s) = (transform.translation, transform.rotation, transform.scale);
     [t.x, t.y, t.z, r.x, r.y, r.z, r.w, s.x, s.y, s.z]
 }
 
 /// Collects the key times of a take, relative to its start.
 struct Gather {
-    range: (f64, f64),
+    range: TakeRange,
     left: usize,
     nodes: BTreeMap<u32, Times>,
     /// Key times of the weights of layers, which concern all nodes.
@@ -320,9 +345,9 @@ impl Gather {
                     at = node.inherit_scale_node.as_deref();
                 }
             }
-            let own = self.nodes.get(&node.element.typed_id);
-            let own = |part: usize| own.and_then(|it| it.parts[part].clone());
-            let [turn, scale] = [own(1), own(2)];
+            let known = self.nodes.get(&node.element.typed_id);
+            let part = |part: usize| known.and_then(|times| times.parts[part].clone());
+            let [turn, scale] = [part(1), part(2)];
             if !is_moved && turn.is_none() && scale.is_none() {
                 continue;
             }
@@ -347,17 +372,17 @@ impl Gather {
     }
 
     fn curve(&mut self, curve: &AnimCurve, are_angles: bool, all: &mut Vec<f64>) -> Result<(), TooLarge> {
-        let (start, end) = self.range;
+        let TakeRange { start, end } = self.range;
         let keys = &*curve.keyframes;
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Ok(()) };
-        let mut own: Vec<f64> = Vec::with_capacity(keys.len());
+        let mut times: Vec<f64> = Vec::with_capacity(keys.len());
         for (index, key) in keys.iter().enumerate() {
-            own.push(key.time);
+            times.push(key.time);
             let Some(next) = keys.get(index + 1).filter(|_| are_angles) else { continue };
             let turn = (next.value - key.value).abs();
             if turn > SPAN {
                 let parts = (turn / SPAN).ceil().min(1000.0);
-                own.extend(
+                times.extend(
                     (1..parts as usize).map(|k| key.time + (next.time - key.time) * (k as f64 / parts)),
                 );
             }
@@ -377,25 +402,25 @@ impl Gather {
             {
                 let count =
                     if is_on { (reach / length).ceil().clamp(0.0, REPEATS as f64) as usize } else { 0 };
-                self.left = self.left.checked_sub(count.saturating_mul(own.len())).ok_or(TooLarge)?;
+                self.left = self.left.checked_sub(count.saturating_mul(times.len())).ok_or(TooLarge)?;
                 for k in 1..=count {
                     let shift = side * length * k as f64;
-                    extra.extend(own.iter().map(|time| time + shift));
-                    extra.extend(own.iter().map(|time| first.time + last.time - time + shift));
+                    extra.extend(times.iter().map(|time| time + shift));
+                    extra.extend(times.iter().map(|time| first.time + last.time - time + shift));
                 }
             }
         }
-        own.extend(extra);
+        times.extend(extra);
         // The curve goes on before the start or after the end.
         if first.time < start || (before != ExtrapolationMode::Constant && first.time > start) {
-            own.push(start);
+            times.push(start);
         }
         if last.time > end || (after != ExtrapolationMode::Constant && last.time < end) {
-            own.push(end);
+            times.push(end);
         }
-        self.left = self.left.checked_sub(own.len()).ok_or(TooLarge)?;
+        self.left = self.left.checked_sub(times.len()).ok_or(TooLarge)?;
         let slack = 1e-9;
-        let inside = own.into_iter().filter(|it| (start - slack..=end + slack).contains(it));
+        let inside = times.into_iter().filter(|it| (start - slack..=end + slack).contains(it));
         all.extend(inside.map(|time| time - start));
         Ok(())
     }
@@ -406,17 +431,30 @@ fn is_set(node: &Node, name: &str) -> bool {
     value.is_some_and(|it| it.x != 0.0 || it.y != 0.0 || it.z != 0.0)
 }
 
+/// Target of a track.
+struct Channel {
+    /// Index of the document's node.
+    node: usize,
+    path: &'static str,
+    accessor_type: AccessorType,
+}
+
 /// Samplers and channels of an animation.
-struct Output<'a> {
-    buffer: &'a mut Buffer,
+#[derive(Default)]
+struct Output {
     /// Accessors of equal times.
     times: HashMap<Vec<u32>, usize>,
     samplers: Vec<Value>,
     channels: Vec<Value>,
 }
 
-impl Output<'_> {
-    fn add(&mut self, node: usize, path: &str, kind: Kind, track: &Track) -> Result<(), TooLarge> {
+impl Output {
+    fn add(
+        &mut self,
+        Channel { node, path, accessor_type }: Channel,
+        track: &Track,
+        buffer: &mut Buffer,
+    ) -> Result<(), TooLarge> {
         if track.times.is_empty() {
             return Ok(());
         }
@@ -424,12 +462,12 @@ impl Output<'_> {
         let input = match self.times.get(&bits) {
             Some(&input) => input,
             None => {
-                let input = self.buffer.numbers(Kind::Scalar, &track.times, true)?;
+                let input = buffer.numbers(AccessorType::Scalar, &track.times, true)?;
                 self.times.insert(bits, input);
                 input
             }
         };
-        let output = self.buffer.numbers(kind, &track.values, false)?;
+        let output = buffer.numbers(accessor_type, &track.values, false)?;
         let mut sampler = json!({"input": input, "output": output});
         if track.method != Method::Linear {
             sampler["interpolation"] = track.method.name().into();

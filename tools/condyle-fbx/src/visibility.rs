@@ -63,9 +63,10 @@ fn animated(scene: &Scene) -> HashMap<u32, Keys> {
         let curves = property.anim_value.curves.iter().flatten();
         for key in curves.flat_map(|curve| &*curve.keyframes) {
             let keys = all.entry(property.element.typed_id).or_default();
-            match key.value == 0.0 {
-                true => keys.hide = true,
-                false => keys.show = true,
+            if key.value == 0.0 {
+                keys.hide = true;
+            } else {
+                keys.show = true;
             }
         }
     }

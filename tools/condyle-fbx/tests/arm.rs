@@ -17,8 +17,8 @@ const PNG: &[u8] = &[
 
 fn asset(file: &mut dyn FnMut(&str) -> Option<Vec<u8>>) -> (Asset, Vec<condyle_fbx::Problem>) {
     let document = read("arm.fbx", ARM, file).expect("a valid file");
-    let glb = Document::from_slice("arm.fbx", &document.glb, None).expect("a valid document");
-    (Asset::from_document(glb).expect("a valid asset"), document.problems)
+    let read = Document::from_json("arm.fbx", document.json, &document.binary).expect("a valid document");
+    (Asset::from_document(read).expect("a valid asset"), document.problems)
 }
 
 #[test]
@@ -174,8 +174,9 @@ fn hidden_meshes_are_left_out_and_reported() {
         let found = document.problems.iter().map(|it| format!("{}: {}", it.place, it.what));
         let found: Vec<String> = found.filter(|it| it.contains("hidden") || it.contains("visib")).collect();
         assert_eq!(found, problem.into_iter().collect::<Vec<_>>(), "{case}");
-        let glb = Document::from_slice("arm.fbx", &document.glb, None).expect("a valid document");
-        let asset = Asset::from_document(glb).expect("a valid asset");
+        let glb = document.glb().expect("a small document");
+        let read = Document::from_slice("arm.fbx", &glb, None).expect("a valid document");
+        let asset = Asset::from_document(read).expect("a valid asset");
         let json: serde_json::Value = serde_json::from_str(&asset.document.json_text()).expect("JSON");
         let nodes = json["nodes"].as_array().expect("nodes");
         let with_mesh = nodes.iter().filter(|node| node.get("mesh").is_some());

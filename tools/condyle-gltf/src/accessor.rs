@@ -73,9 +73,12 @@ impl<'a> Accessors<'a> {
             list.clear();
         }
         let refused = extensions::refused(&root);
-        let load = |json: &Json<'a>, problems: &mut Problems| match extensions::hides(&refused, json.value) {
-            true => None,
-            false => Accessor::load(json, &views, problems),
+        let load = |json: &Json<'a>, problems: &mut Problems| {
+            if extensions::hides(&refused, json.value) {
+                None
+            } else {
+                Accessor::load(json, &views, problems)
+            }
         };
         Self {
             json: document.json.get("accessors"),

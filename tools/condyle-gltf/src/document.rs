@@ -5,12 +5,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::container;
+use crate::container::{self, Container};
 use crate::draco;
 use crate::extensions;
 use crate::extras;
 use crate::foreign;
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::meshopt;
 use crate::problem::{Problem, Problems, Refused};
 use crate::uri::{self, Files, Resource};
@@ -125,6 +125,38 @@ impl Document {
         Self::gather_slice(name, bytes, |json| Files::named(uris(json), file))?.usable()
     }
 
+    /// Takes a document that another reader made in memory: its JSON, and the bytes of the first buffer, which
+    /// are empty if there is none.
+    ///
+    /// `name` is used in messages. The document must not refer to external files. It equals the document that
+    /// [`Document::from_slice`] reads from a `.glb` with this JSON and this binary chunk.
+    ///
+    /// # Errors
+    /// The same as for [`Document::open`].
+    ///
+    /// ```
+    /// use condyle_gltf::Document;
+    ///
+    /// let json = serde_json::json!({
+    ///     "asset": {"version": "2.0"},
+    ///     "buffers": [{"byteLength": 4}],
+    ///     "bufferViews": [{"buffer": 0, "byteLength": 2}]
+    /// });
+    /// let document = Document::from_json("barrel.fbx", json, &[1, 2, 3, 4])?;
+    /// assert_eq!(document.buffer_view(0), Some(&[1, 2][..]));
+    /// # Ok::<(), condyle_gltf::Refused>(())
+    /// ```
+    pub fn from_json(name: &str, json: serde_json::Value, binary: &[u8]) -> Result<Self, Refused> {
+        let json = extras::from_json(json);
+        let memory = json::memory(&json);
+        let mut problems = Problems::new(memory.saturating_add(binary.len()));
+        if problems.afford("", memory).is_none() {
+            return Err(problems.into_refused(name));
+        }
+        let binary = (!binary.is_empty()).then_some(binary);
+        Self::load(name, Container { json, binary }, Files::None, problems).usable()
+    }
+
     /// Returns the document's path, or the name given to [`Document::from_slice`].
     #[must_use]
     pub fn name(&self) -> &str {
@@ -234,10 +266,7 @@ impl Document {
     }
 
     fn usable(self) -> Result<Self, Refused> {
-        match self.problems.has_errors() {
-            true => Err(self.problems.into_refused(&self.name)),
-            false => Ok(self),
-        }
+        if self.problems.has_errors() { Err(self.problems.into_refused(&self.name)) } else { Ok(self) }
     }
 
     /// Like [`Document::open`], but returns a document with errors too, provided its JSON can be read.
@@ -265,6 +294,11 @@ impl Document {
             return Err(problems.into_refused(name));
         };
         let files = files(&container.json);
+        Ok(Self::load(name, container, files, problems))
+    }
+
+    /// Loads buffers and buffer views.
+    fn load(name: &str, container: Container<'_>, files: Files, mut problems: Problems) -> Self {
         let mut document = Self {
             json: container.json,
             stored: None,
@@ -287,7 +321,7 @@ impl Document {
             expansion.apply(&mut document.json);
         }
         document.problems = problems;
-        Ok(document)
+        document
     }
 }
 
@@ -374,9 +408,8 @@ fn load_buffer(
 fn load_views(root: &Json<'_>, buffers: &[Buffer], problems: &mut Problems) -> Vec<Option<View>> {
     let views = root.objects("bufferViews", problems);
     let refused = extensions::refused(root);
-    let load = |view: &Json<'_>| match extensions::hides(&refused, view.value) {
-        true => None,
-        false => load_view(view, buffers, problems),
+    let load = |view: &Json<'_>| {
+        if extensions::hides(&refused, view.value) { None } else { load_view(view, buffers, problems) }
     };
     views.iter().map(load).collect()
 }

@@ -169,9 +169,10 @@ impl Expansion {
         }
         // glTF does not allow 65535 as a 16-bit index.
         let small = vertices <= usize::from(u16::MAX);
-        let bytes = match small {
-            true => indices.iter().flat_map(|&i| (i as u16).to_le_bytes()).collect(),
-            false => indices.iter().flat_map(|i| i.to_le_bytes()).collect(),
+        let bytes = if small {
+            indices.iter().flat_map(|&i| (i as u16).to_le_bytes()).collect()
+        } else {
+            indices.iter().flat_map(|i| i.to_le_bytes()).collect()
         };
         let mut accessor = Map::new();
         accessor.insert("componentType".into(), if small { 5123 } else { 5125 }.into());

@@ -158,10 +158,8 @@ fn load_primitive(
     // Everything is read before the first error returns, so that one run reports all errors.
     let normals = optional(attribute("NORMAL"), &DIRECTIONS, count, accessors, problems);
     let tangents = optional(attribute("TANGENT"), &TANGENTS, count, accessors, problems);
-    let influences = match skinned {
-        true => influences::load(&attributes, count, accessors, problems),
-        false => Some(None),
-    };
+    let influences =
+        if skinned { influences::load(&attributes, count, accessors, problems) } else { Some(None) };
     let targets = json.objects("targets", problems);
     // A target cannot move normals or tangents that the primitive lacks.
     let movable = [true, attribute("NORMAL").is_some(), attribute("TANGENT").is_some()];

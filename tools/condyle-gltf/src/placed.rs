@@ -69,9 +69,10 @@ impl Asset {
             }
         }
         let limit = meshes.saturating_add(MOST_ADDED);
-        match copies <= limit {
-            true => Ok(()),
-            false => Err(Error::TooMany { what: "the bytes of copies of meshes", found: copies, limit }),
+        if copies <= limit {
+            Ok(())
+        } else {
+            Err(Error::TooMany { what: "the bytes of copies of meshes", found: copies, limit })
         }
     }
 }

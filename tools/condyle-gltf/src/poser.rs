@@ -105,9 +105,8 @@ impl<'a> Poser<'a> {
     pub fn new(asset: &'a Asset, options: PoserOptions) -> Result<Self, Error> {
         check_room(asset)?;
         let room = |wanted: fn(&SkinnedMesh) -> bool| -> Vec<Vec<Vertices>> {
-            let room = |mesh: &SkinnedMesh| match wanted(mesh) {
-                true => Vertices::zeroed_like(mesh.vertices()),
-                false => Vertices::default(),
+            let room = |mesh: &SkinnedMesh| {
+                if wanted(mesh) { Vertices::zeroed_like(mesh.vertices()) } else { Vertices::default() }
             };
             let instances = asset.instances.iter();
             instances.map(|i| i.primitives.iter().map(|p| room(&p.mesh)).collect()).collect()
@@ -357,11 +356,10 @@ fn check_room(asset: &Asset) -> Result<(), Error> {
         }
     }
     let limit = meshes.saturating_add(MOST_ADDED);
-    match room <= limit {
-        true => Ok(()),
-        false => {
-            Err(Error::TooMany { what: "the byte buffer for posed copies of meshes", found: room, limit })
-        }
+    if room <= limit {
+        Ok(())
+    } else {
+        Err(Error::TooMany { what: "the byte buffer for posed copies of meshes", found: room, limit })
     }
 }
 

@@ -132,9 +132,8 @@ pub(crate) fn cannot_be_read(uri: &str, error: &std::io::Error) -> String {
 /// Reads a regular file. Everything else is refused before it is opened: a pipe could block forever, and a
 /// device could never end.
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
-    let regular = |metadata: &std::fs::Metadata| match metadata.is_file() {
-        true => Ok(metadata.len()),
-        false => Err(std::io::Error::other("not a regular file")),
+    let regular = |metadata: &std::fs::Metadata| {
+        if metadata.is_file() { Ok(metadata.len()) } else { Err(std::io::Error::other("not a regular file")) }
     };
     regular(&path.metadata()?)?;
     let file = File::open(path)?;

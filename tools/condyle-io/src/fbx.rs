@@ -30,7 +30,7 @@ pub(crate) fn read(input: Input<'_>, _: &Options<'_>) -> Result<Model, OpenError
         }
     };
     let fbx = condyle_fbx::read(input.name, &bytes, &mut file)?;
-    let mut asset = Document::from_slice(input.name, &fbx.glb, None).and_then(Asset::from_document)?;
+    let mut asset = Document::from_json(input.name, fbx.json, &fbx.binary).and_then(Asset::from_document)?;
     asset = asset
         .with_joints(&fbx.bones)
         .map_err(|error| Refused::at(input.name, "the skeleton", error.to_string()))?;

@@ -58,9 +58,12 @@ impl ClipJob<'_> {
             }
             for from in (0..free.width).step_by(WIDTH) {
                 if !fallback[at] {
-                    let value = |c: usize, seconds: f64| match from + c < free.width {
-                        true => raw_clip::component(self.clip, track, from + c, seconds),
-                        false => 0.0,
+                    let value = |c: usize, seconds: f64| {
+                        if from + c < free.width {
+                            raw_clip::component(self.clip, track, from + c, seconds)
+                        } else {
+                            0.0
+                        }
                     };
                     let targets: Vec<Vector> =
                         seconds.iter().map(|&s| core::array::from_fn(|c| value(c, s))).collect();

@@ -133,28 +133,42 @@ pub(crate) struct Candidates<'a> {
     pub(crate) classes: &'a Classes,
 }
 
-/// Number of curves of each class: with the same kind, degree and number of intervals.
+/// Curves of one class share their keys' weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Class {
+    kind: Kind,
+    degree: Degree,
+    intervals: usize,
+}
+
+impl Class {
+    fn of(curve: &Curve) -> Self {
+        Self { kind: curve.kind, degree: curve.degree, intervals: curve.intervals }
+    }
+}
+
+/// Number of curves of each class.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Classes(Vec<((Kind, Degree, usize), usize)>);
+pub(crate) struct Classes(Vec<(Class, usize)>);
 
 impl Classes {
     pub(crate) fn add(&mut self, curve: &Curve) {
-        let class = (curve.kind, curve.degree, curve.intervals);
-        match self.0.iter_mut().find(|(own, _)| *own == class) {
+        let class = Class::of(curve);
+        match self.0.iter_mut().find(|(known, _)| *known == class) {
             Some((_, count)) => *count += 1,
             None => self.0.push((class, 1)),
         }
     }
 
     pub(crate) fn remove(&mut self, curve: &Curve) {
-        let class = (curve.kind, curve.degree, curve.intervals);
-        if let Some((_, count)) = self.0.iter_mut().find(|(own, _)| *own == class) {
+        let class = Class::of(curve);
+        if let Some((_, count)) = self.0.iter_mut().find(|(known, _)| *known == class) {
             *count -= 1;
         }
     }
 
-    fn has(&self, class: (Kind, Degree, usize)) -> bool {
-        self.0.iter().any(|(own, count)| *own == class && *count > 0)
+    fn has(&self, class: Class) -> bool {
+        self.0.iter().any(|(known, count)| *known == class && *count > 0)
     }
 }
 
@@ -214,7 +228,7 @@ pub(crate) fn cheapest(
         if curve.range().1.iter().any(|&bits| bits > max_bits) {
             continue;
         }
-        let is_known = classes.has((kind, shape.degree, shape.intervals));
+        let is_known = classes.has(Class { kind, degree: shape.degree, intervals: shape.intervals });
         let cost = curve.bits() + if is_known { 0 } else { CLASS_COST + 4 * shape.key_count() };
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, curve));

@@ -183,9 +183,9 @@ impl<'a> Search<'a> {
         let mut fit = JointFit::default();
         let (points, is_static) = (self.points.of(index), self.points.is_static(index));
         let translation = self.fractions[index].translation;
-        let parts = Parts { job, index, classes: &self.classes, translation };
-        fit_translation(parts, parents, model, &mut own, &mut fit);
-        fit_scale(parts, points, &mut own, &mut fit);
+        let input = JointInput { job, index, classes: &self.classes, translation };
+        fit_translation(input, parents, model, &mut own, &mut fit);
+        fit_scale(input, points, &mut own, &mut fit);
         let rotating = RotatingJoint { index, is_static, parents, model, points };
         let is_held = fit_rotation(job, &rotating, &mut own, &self.classes, &mut fit);
         let decoded = joint_matrices(parents, &own);
@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
 
 /// Input of the fits of a joint's translation and scale.
 #[derive(Clone, Copy)]
-struct Parts<'a> {
+struct JointInput<'a> {
     job: &'a SegmentJob<'a>,
     index: usize,
     classes: &'a Classes,
@@ -247,7 +247,7 @@ fn is_over_budget(joint: &JointFacts, decoded: &[Affine64], model: &[Affine64]) 
 /// Fits the translation of a joint: at rest, constant, or a curve to its position relative to the decoded
 /// parent.
 fn fit_translation(
-    Parts { job, index, classes, translation }: Parts<'_>,
+    JointInput { job, index, classes, translation }: JointInput<'_>,
     parents: Option<&[Affine64]>,
     model: &[Affine64],
     own: &mut [Transform64],
@@ -306,7 +306,7 @@ fn fit_translation(
 /// Fits the scale of a joint: at rest, constant, or a curve. Halving or doubling the fraction of the
 /// threshold, 1/4, or of the budget, 1/2: equal bytes.
 fn fit_scale(
-    Parts { job, index, classes, translation }: Parts<'_>,
+    JointInput { job, index, classes, translation }: JointInput<'_>,
     points: &[CarriedPoint],
     own: &mut [Transform64],
     fit: &mut JointFit,

@@ -74,12 +74,13 @@ impl<'a> CarriedPoints<'a> {
             }
         }
         let (points, passed) = (vec![Vec::new(); count], vec![Vec::new(); count]);
-        let mut it = Self { joints, source, model, points, passed, is_static: vec![false; count], children };
+        let mut carried =
+            Self { joints, source, model, points, passed, is_static: vec![false; count], children };
         for index in (0..count).rev() {
-            it.collect(index);
-            it.pass(&fractions[index], index);
+            carried.collect(index);
+            carried.pass(&fractions[index], index);
         }
-        it
+        carried
     }
 
     pub(crate) fn of(&self, joint: usize) -> &[CarriedPoint] {

@@ -86,9 +86,10 @@ impl<'a> ClipJob<'a> {
         }
         let events = Events::new(clip.duration(), options.events.clone())?;
         let moments = if options.between { MOMENTS_PER_FRAME } else { 1 };
-        let keys_between = match options.between {
-            true => rate::keys_between(clip, frames * moments, MAX_FRAMES)?,
-            false => Vec::new(),
+        let keys_between = if options.between {
+            rate::keys_between(clip, frames * moments, MAX_FRAMES)?
+        } else {
+            Vec::new()
         };
         let mut job = Self {
             clip,
@@ -171,9 +172,9 @@ impl Motion {
         }
         let mut shell: Vec<Ball> = vec![Ball::point(middle)];
         for axis in 0..3 {
-            for way in [2.0, -2.0] {
+            for sign in [2.0, -2.0] {
                 let mut point = middle;
-                point[axis] += way * reach;
+                point[axis] += sign * reach;
                 shell.push(Ball::point(point));
             }
         }

@@ -145,17 +145,17 @@ impl Shell {
 }
 
 /// Mesh, its skin, and the ranges of its morph weights.
-type Part<'a> = (&'a SkinnedMesh, &'a Skin, &'a [[f32; 2]]);
+type MeshWithRanges<'a> = (&'a SkinnedMesh, &'a Skin, &'a [[f32; 2]]);
 
 /// See [`Shell::of_meshes`].
 fn of_meshes<'a>(
     skeleton: &Skeleton,
-    meshes: impl IntoIterator<Item = Part<'a>>,
+    meshes: impl IntoIterator<Item = MeshWithRanges<'a>>,
     radius: f32,
 ) -> Result<Vec<JointShell>, Error> {
     positive("shell", 0, radius)?;
     let count = skeleton.joint_count();
-    let meshes: Vec<Part<'_>> = meshes.into_iter().collect();
+    let meshes: Vec<MeshWithRanges<'_>> = meshes.into_iter().collect();
     for (mesh, skin, ranges) in &meshes {
         Error::check_finite("ranges", ranges.as_flattened(), 2)?;
         let (bound, count_of_skin) = (mesh.influences().joint_bound(), skin.joints().len());
@@ -216,7 +216,7 @@ fn of_meshes<'a>(
 
 /// Calls `each` for every finite vertex in the space of every joint that influences it. If morph targets move
 /// the vertex, calls it for the corners of a box around all its positions.
-fn each_vertex(meshes: &[Part<'_>], mut each: impl FnMut(usize, Vector)) {
+fn each_vertex(meshes: &[MeshWithRanges<'_>], mut each: impl FnMut(usize, Vector)) {
     for (mesh, skin, ranges) in meshes {
         let (starts, joints, _) = mesh.influences().as_slices();
         let moving: Vec<(&MorphTarget, [f64; 2])> = mesh

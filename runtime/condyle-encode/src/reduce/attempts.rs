@@ -145,9 +145,10 @@ impl Job<'_, '_> {
                 let translation = self.translation(index, parents, &fractions[index], &mut own, &mut uneven);
                 let scale = self.scale(index, points.of(index), &fractions[index], &mut own, &mut uneven);
                 let alignment = Alignment::new(parents, &self.model[index], points.of(index), &own);
-                let alignment = match self.readers_differ {
-                    true => alignment.with_spreads(Placed::spreads(above, &own)),
-                    false => alignment,
+                let alignment = if self.readers_differ {
+                    alignment.with_spreads(Placed::spreads(above, &own))
+                } else {
+                    alignment
                 };
                 let rotation = self.rotation(
                     index,

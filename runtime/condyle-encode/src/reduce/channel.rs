@@ -120,10 +120,7 @@ pub(super) fn thinned(
         }
         while far > 0 && too_far - far > 1 {
             let middle = far.midpoint(too_far);
-            match reaches(places[from], places[from + middle]) {
-                true => far = middle,
-                false => too_far = middle,
-            }
+            if reaches(places[from], places[from + middle]) { far = middle } else { too_far = middle }
         }
         if far == 0 {
             return Thinned::OutOfReach;
@@ -156,10 +153,8 @@ pub(super) fn fit_values(
         && matches!(free.target, Target::Weights(_));
     // Rounding may use half of the limit, and the lines between keys the other half.
     let steps = Steps::finest(format, greatest(free.values.iter().flatten().copied())).up_to(limit);
-    let stored = |&v: &f64| match in_steps {
-        true => ((v * 65535.0 + 0.5) as u32) as f32 / 65535.0,
-        false => steps.round(v),
-    };
+    let stored =
+        |&v: &f64| if in_steps { ((v * 65535.0 + 0.5) as u32) as f32 / 65535.0 } else { steps.round(v) };
     let first: Vec<f32> = free.values.first()?.iter().map(stored).collect();
     if !grids.pinned && (0..times.len()).all(|moment| off(moment, &|c| first[c].into())) {
         return Some(Channel::constant(&first));

@@ -286,9 +286,10 @@ impl<'a, const N: usize, S: Space<N>, H: Fn(usize, [f64; N]) -> bool> KeySearch<
                     let value = spline.at(at, t, length);
                     if moment == 0 || moment == last { value } else { space.point(value) }
                 })?;
-                let bytes = match is_filtered {
-                    true => stream_bytes(&spline.counts(), 3 * N, 3),
-                    false => key_bytes * grid.len(),
+                let bytes = if is_filtered {
+                    stream_bytes(&spline.counts(), 3 * N, 3)
+                } else {
+                    key_bytes * grid.len()
                 };
                 Some((bytes, spline.numbers(), values))
             });

@@ -26,7 +26,7 @@ use self::job::Job;
 use self::measure::measure_all;
 pub use self::measure::measure_keys;
 use self::parts::holds;
-use self::parts::{Part, frames_made_worse, join};
+use self::parts::{ReducedRange, frames_made_worse, join};
 use self::source::Source;
 use crate::options::{EncodeOptions, Measured};
 use condyle::clip::RawClip;
@@ -94,15 +94,15 @@ pub fn reduce<'a>(
     let mut source = Source::new(&clip, skeleton, options)?;
     let windows = source.windows()?;
     let pinned = windows.len() > 1;
-    let mut parts: Vec<Option<Part>> = vec![None; windows.len()];
+    let mut parts: Vec<Option<ReducedRange>> = vec![None; windows.len()];
     let mut best: Option<Reduced> = None;
     for refinement in 0..=MAX_REFINEMENTS {
         for (part, frames) in parts.iter_mut().zip(&windows).filter(|(part, _)| part.is_none()) {
             let window = source.window(frames.clone())?;
             let mut job = Job::new(skeleton, options, &source, window, pinned, format)?;
             (0..refinement).for_each(|_| job.use_less());
-            let bounds = job.bounds();
-            *part = Some((job.best()?, bounds));
+            let ends = job.bounds();
+            *part = Some(ReducedRange { reduced: job.best()?, ends });
         }
         let mut found = join(parts.iter().flatten().cloned().collect(), &source, skeleton)?;
         let unseen = source.unseen(&found.clip)?;

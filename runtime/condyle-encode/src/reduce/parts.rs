@@ -14,8 +14,13 @@ use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::order;
 
-/// Reduced keys of a range of frames, and the first and last moment of the range.
-pub(super) type Part = (Reduced, [f32; 2]);
+/// Reduced keys of a range of frames.
+#[derive(Clone)]
+pub(super) struct ReducedRange {
+    pub(super) reduced: Reduced,
+    /// First and last moment of the range.
+    pub(super) ends: [f32; 2],
+}
 
 /// Frames that exceed a budget only at the moments that `between` adds, in ascending order.
 pub(super) fn frames_made_worse(
@@ -40,40 +45,44 @@ pub(super) fn frames_made_worse(
 }
 
 /// Whether all joints and tracks are within their budgets.
-pub(crate) fn holds(options: &EncodeOptions, it: &Measured) -> bool {
-    let mut joints = it.joints.iter().enumerate();
+pub(crate) fn holds(options: &EncodeOptions, measured: &Measured) -> bool {
+    let mut joints = measured.joints.iter().enumerate();
     joints.all(|(joint, worst)| worst.error <= options.budget_of_joint(joint))
-        && it.track_over_budget(options).is_none()
+        && measured.track_over_budget(options).is_none()
 }
 
 /// Joins the parts of a clip. A track that is constant or missing in one part gets two keys there.
-pub(super) fn join(mut parts: Vec<Part>, source: &Source<'_>, skeleton: &Skeleton) -> Result<Reduced, Error> {
+pub(super) fn join(
+    mut parts: Vec<ReducedRange>,
+    source: &Source<'_>,
+    skeleton: &Skeleton,
+) -> Result<Reduced, Error> {
     if parts.len() == 1 {
-        return parts.pop().map(|(whole, _)| whole).ok_or(Error::NoKeys { timeline: 0 });
+        return parts.pop().map(|whole| whole.reduced).ok_or(Error::NoKeys { timeline: 0 });
     }
     let mut targets: Vec<Target> =
-        parts.iter().flat_map(|(part, _)| part.clip.tracks()).map(|track| track.target).collect();
+        parts.iter().flat_map(|part| part.reduced.clip.tracks()).map(|track| track.target).collect();
     order::sort_by(&mut targets, |target| target.order());
     targets.dedup();
     targets.retain(|&target| !source.keeps(target));
     let mut build = Build::default();
     for target in targets {
         let (mut times, mut values): (Vec<f32>, Vec<f32>) = Default::default();
-        for (part, bounds) in &parts {
-            let (own_times, own_values) = match part.clip.track(target) {
-                Some(track) => (part.clip.timelines()[track.timeline].clone(), track.values.clone()),
+        for ReducedRange { reduced, ends } in &parts {
+            let (part_times, part_values) = match reduced.clip.track(target) {
+                Some(track) => (reduced.clip.timelines()[track.timeline].clone(), track.values.clone()),
                 // Free tracks are in all parts.
-                None => (vec![bounds[0]], rest_value(skeleton, target)),
+                None => (vec![ends[0]], rest_value(skeleton, target)),
             };
-            let (own_times, own_values) = match own_times.len() {
-                1 => (bounds.to_vec(), own_values.repeat(2)),
-                _ => (own_times, own_values),
+            let (part_times, part_values) = match part_times.len() {
+                1 => (ends.to_vec(), part_values.repeat(2)),
+                _ => (part_times, part_values),
             };
             // The last key of a part is the first of the next one.
-            let skip = usize::from(times.last() == own_times.first());
-            let width = own_values.len() / own_times.len();
-            times.extend(&own_times[skip..]);
-            values.extend(&own_values[skip * width..]);
+            let skip = usize::from(times.last() == part_times.first());
+            let width = part_values.len() / part_times.len();
+            times.extend(&part_times[skip..]);
+            values.extend(&part_values[skip * width..]);
         }
         let keys =
             Channel { interpolation: Interpolation::Linear, keys: Vec::new(), times: Some(times), values };
@@ -81,8 +90,8 @@ pub(super) fn join(mut parts: Vec<Part>, source: &Source<'_>, skeleton: &Skeleto
     }
     let clip = build.finish(source, skeleton, true)?;
     let mut all = Measured::default();
-    for (at, (part, _)) in parts.iter().enumerate() {
-        add_part(&mut all, at, &part.measured);
+    for (at, part) in parts.iter().enumerate() {
+        add_part(&mut all, at, &part.reduced.measured);
     }
     Ok(Reduced { clip, rate: source.rate(), measured: all })
 }

@@ -126,27 +126,27 @@ impl<'a> Source<'a> {
         let most_moments = (MAX_SEGMENT_SAMPLES / skeleton.joint_count().max(1)).max(per_frame);
         order::sort_by(&mut kept, |(_, track)| track.target.order());
         let (on_moments, between) = (Vec::new(), Vec::new());
-        let mut it = Self { of, skeleton, frames, per_frame, most_moments, on_moments, between, kept };
+        let mut source = Self { of, skeleton, frames, per_frame, most_moments, on_moments, between, kept };
         for times in timelines {
             let mut after = None;
             for time in times.into_iter().rev().map(f64::from) {
-                let moment = it.moment_at(time);
+                let moment = source.moment_at(time);
                 match moment {
                     // The first key of a jump is as close to its moment as the second.
-                    Some(moment) if after != Some(moment) => it.on_moments.push((moment, time)),
-                    _ => it.between.push(time),
+                    Some(moment) if after != Some(moment) => source.on_moments.push((moment, time)),
+                    _ => source.between.push(time),
                 }
                 after = moment;
             }
         }
         if let AnyClip::Compressed { clip, .. } = of {
-            it.between.extend(clip.view().seams().flatten().map(f64::from));
+            source.between.extend(clip.view().seams().flatten().map(f64::from));
         }
-        order::sort_numbers(&mut it.between);
-        it.between.dedup();
-        it.on_moments.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        it.on_moments.dedup_by_key(|(moment, _)| *moment);
-        Ok(it)
+        order::sort_numbers(&mut source.between);
+        source.between.dedup();
+        source.on_moments.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        source.on_moments.dedup_by_key(|(moment, _)| *moment);
+        Ok(source)
     }
 
     /// Returns three times between each two adjacent keys that are less than four source moments apart. Skips
@@ -170,11 +170,11 @@ impl<'a> Source<'a> {
 
     /// Returns the same source with additional moments.
     pub(crate) fn with(&self, moments: &[f64]) -> Self {
-        let mut it = self.clone();
-        it.between.extend(moments);
-        order::sort_numbers(&mut it.between);
-        it.between.dedup();
-        it
+        let mut source = self.clone();
+        source.between.extend(moments);
+        order::sort_numbers(&mut source.between);
+        source.between.dedup();
+        source
     }
 
     /// Frame at or before a time.

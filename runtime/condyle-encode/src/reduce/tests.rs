@@ -60,12 +60,12 @@ fn a_long_clip_is_done_in_parts() {
     let whole = reduce(&clip, &skeleton, &options, KeyFormat::Filtered).expect("a clip");
     source.most_moments = 4 * 70;
     let windows = source.windows().expect("keys are on frames");
-    let parts: Vec<(Reduced, [f32; 2])> = windows
+    let parts: Vec<ReducedRange> = windows
         .into_iter()
         .map(|frames| {
             let mut job =
                 Job::new(&skeleton, &options, &source, source.window(frames)?, true, KeyFormat::Filtered)?;
-            Ok((job.best()?, job.bounds()))
+            Ok(ReducedRange { reduced: job.best()?, ends: job.bounds() })
         })
         .collect::<Result<_, Error>>()
         .expect("parts");

@@ -84,29 +84,7 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
                 off[joint] = off[joint].max(d.sqrt());
             }
         }
-        for track in raw.tracks() {
-            if let Target::FreeRotation(_) = track.target {
-                let mut got = [0.0; 4];
-                assert_eq!(sampling::track(&clip, track.target, seconds, &mut got), Ok(true), "{case}");
-                let got = got.map(f64::from);
-                let span = Span::find(&raw.timelines()[track.timeline], seconds, 0);
-                let want = quats::near(got, value_at(track, span));
-                for c in 0..4 {
-                    let off = (got[c] - want[c]).abs();
-                    let limit = f64::from(options.track_budget) + 1e-7;
-                    assert!(off <= limit, "{case}: {:?} {c} at {seconds}: {off:e}", track.target);
-                }
-            } else if track.target.joint().is_none() {
-                let width = track.width(raw.timelines()[track.timeline].len());
-                let mut values = vec![0.0; width];
-                assert_eq!(sampling::track(&clip, track.target, seconds, &mut values), Ok(true), "{case}");
-                for (c, value) in values.iter().enumerate() {
-                    let off = (raw_clip::component(raw, track, c, seconds) - f64::from(*value)).abs();
-                    let limit = f64::from(options.track_budget) + 1e-12;
-                    assert!(off <= limit, "{case}: {:?} {c} at {seconds}: {off:e}", track.target);
-                }
-            }
-        }
+        check_free_tracks(raw, &clip, options, seconds, case);
     }
     // Rest rotations have unit length except for the rounding of their components. No clip is more accurate
     // than floats.
@@ -127,6 +105,33 @@ fn check(raw: &RawClip, skeleton: &Skeleton, options: &EncodeOptions, case: &str
     assert_eq!(encoded.measured.frames.len(), clip.frame_count() + 1, "{case}");
     assert!(encoded.measured.error_p99 <= encoded.measured.error_max, "{case}");
     encoded
+}
+
+/// Compares the tracks that drive no joint at a time.
+fn check_free_tracks(raw: &RawClip, clip: &Clip<'_>, options: &EncodeOptions, seconds: f64, case: &str) {
+    for track in raw.tracks() {
+        if let Target::FreeRotation(_) = track.target {
+            let mut got = [0.0; 4];
+            assert_eq!(sampling::track(clip, track.target, seconds, &mut got), Ok(true), "{case}");
+            let got = got.map(f64::from);
+            let span = Span::find(&raw.timelines()[track.timeline], seconds, 0);
+            let want = quats::near(got, value_at(track, span));
+            for c in 0..4 {
+                let off = (got[c] - want[c]).abs();
+                let limit = f64::from(options.track_budget) + 1e-7;
+                assert!(off <= limit, "{case}: {:?} {c} at {seconds}: {off:e}", track.target);
+            }
+        } else if track.target.joint().is_none() {
+            let width = track.width(raw.timelines()[track.timeline].len());
+            let mut values = vec![0.0; width];
+            assert_eq!(sampling::track(clip, track.target, seconds, &mut values), Ok(true), "{case}");
+            for (c, value) in values.iter().enumerate() {
+                let off = (raw_clip::component(raw, track, c, seconds) - f64::from(*value)).abs();
+                let limit = f64::from(options.track_budget) + 1e-12;
+                assert!(off <= limit, "{case}: {:?} {c} at {seconds}: {off:e}", track.target);
+            }
+        }
+    }
 }
 
 fn within(budget: f32) -> EncodeOptions {

@@ -204,10 +204,12 @@ impl<const N: usize, const M: usize> Search<'_, '_, '_, N, M> {
         let mut end = self.row.tip;
         let last = self.row.nodes.len() - 1;
         for (at, node) in self.row.nodes.iter().enumerate().rev() {
-            let carried = match node.plain {
-                _ if at == last => end,
-                true => add(end, node.carry.origin),
-                false => node.carry.point(end),
+            let carried = if at == last {
+                end
+            } else if node.plain {
+                add(end, node.carry.origin)
+            } else {
+                node.carry.point(end)
             };
             self.arms[at] = rotate(node.rotation, carried);
             end = add(self.arms[at], node.pivot);

@@ -28,9 +28,10 @@ pub(super) fn lay(row: &mut Row<'_, '_>) -> bool {
     if !(folded || far >= all) {
         return false;
     }
-    let way = match row.even {
-        true => way,
-        false => nearest_at(&row.to_model, way, if folded { 2.0 * longest - all } else { all }),
+    let way = if row.even {
+        way
+    } else {
+        nearest_at(&row.to_model, way, if folded { 2.0 * longest - all } else { all })
     };
     // If the goal is at the root, the tip keeps its direction.
     if let Some(way) = direction(way).or_else(|| direction(row.arm())) {

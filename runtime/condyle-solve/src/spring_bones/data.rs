@@ -180,7 +180,7 @@ pub(super) struct Swinging {
     pub(super) stiffness: f64,
     pub(super) gravity: Vec64,
     /// Fraction of the motion that remains after a step.
-    pub(super) kept: f64,
+    pub(super) inertia: f64,
     pub(super) hit_radius: f64,
     /// Index in `Springs::centers`.
     pub(super) center: Option<usize>,
@@ -286,17 +286,20 @@ impl Springs {
 
 fn check_collider(skeleton: &Skeleton, at: usize, collider: &Collider) -> Result<(), Error> {
     let what = "colliders";
-    let number = |values: &[f32]| match values.iter().all(|v| v.is_finite()) {
-        true => Ok(()),
-        false => Err(Error::NotFinite { what, at }),
+    let number = |values: &[f32]| {
+        if values.iter().all(|v| v.is_finite()) { Ok(()) } else { Err(Error::NotFinite { what, at }) }
     };
     if let Some(joint) = collider.joint {
         check_joint(skeleton, what, at, joint)?;
     }
-    let size = |radius: f32| match radius >= 0.0 {
-        true => number(&[radius]),
-        false if radius.is_nan() => Err(Error::NotFinite { what, at }),
-        false => Err(Error::OutOfRange { what, at, needed: "given a radius of at least 0" }),
+    let size = |radius: f32| {
+        if radius >= 0.0 {
+            number(&[radius])
+        } else if radius.is_nan() {
+            Err(Error::NotFinite { what, at })
+        } else {
+            Err(Error::OutOfRange { what, at, needed: "given a radius of at least 0" })
+        }
     };
     match &collider.shape {
         ColliderShape::Sphere { offset, radius, .. } => number(offset).and_then(|()| size(*radius)),
@@ -552,7 +555,7 @@ impl<'a> Builder<'a> {
                 rest_axes: [[a[0], b[0], c[0]], [a[1], b[1], c[1]], [a[2], b[2], c[2]]],
                 stiffness: f64::from(settings.stiffness) * STEP,
                 gravity: scaled(settings.gravity.map(f64::from), STEP),
-                kept: 1.0 - f64::from(settings.drag),
+                inertia: 1.0 - f64::from(settings.drag),
                 hit_radius: settings.hit_radius.into(),
                 center: center_of[*spring],
                 stops: stops_of[*spring].clone(),

@@ -18,9 +18,10 @@ const WHAT: &str = "a clip";
 /// Checks all bytes of a clip, so that [`ClipView`] can rely on them, and returns its header.
 pub(super) fn header(bytes: &[u8]) -> Result<Header, Error> {
     if !bytes.starts_with(&MAGIC) {
-        return Err(match bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes) {
-            true => Error::Truncated { what: WHAT, found: bytes.len(), needed: HEADER },
-            false => Error::Magic { what: WHAT },
+        return Err(if bytes.len() < MAGIC.len() && MAGIC.starts_with(bytes) {
+            Error::Truncated { what: WHAT, found: bytes.len(), needed: HEADER }
+        } else {
+            Error::Magic { what: WHAT }
         });
     }
     if bytes.len() < HEADER {

@@ -251,9 +251,10 @@ impl<'a> Fallback<'a> {
 
     /// Returns a number of the track's values.
     fn number(&self, at: usize) -> f32 {
-        match self.is_short {
-            true => from_short(u16_at(self.bytes, self.values + 2 * at).cast_signed()),
-            false => f32::from_bits(u32_at(self.bytes, self.values + 4 * at)),
+        if self.is_short {
+            from_short(u16_at(self.bytes, self.values + 2 * at).cast_signed())
+        } else {
+            f32::from_bits(u32_at(self.bytes, self.values + 4 * at))
         }
     }
 

@@ -271,9 +271,10 @@ impl<'a> ContainerReader<'a> {
     /// [`Error::Index`] if the entry does not exist.
     pub fn entry(&self, index: usize) -> Result<Entry<'a>, Error> {
         let count = self.entries.len();
-        match index < count {
-            true => Ok(self.line(index)),
-            false => Err(Error::Index { what: "entries", at: index, found: index, count }),
+        if index < count {
+            Ok(self.line(index))
+        } else {
+            Err(Error::Index { what: "entries", at: index, found: index, count })
         }
     }
 
@@ -348,9 +349,10 @@ impl<'a> ContainerReader<'a> {
             let needed = usize::try_from(entry.length).unwrap_or(usize::MAX);
             return Err(Error::Length { what: "the data of an entry", found: data.len(), needed });
         }
-        match checksum(data) == entry.checksum {
-            true => Ok(data),
-            false => Err(Error::Checksum { what: "entries", at: Some(index) }),
+        if checksum(data) == entry.checksum {
+            Ok(data)
+        } else {
+            Err(Error::Checksum { what: "entries", at: Some(index) })
         }
     }
 

@@ -187,9 +187,10 @@ impl Original<'_> {
             for (to, moving) in row.iter_mut().zip(&scan.moving) {
                 let joint = usize::from(moving.joint);
                 let (local, block, lane) = (pose.get(joint), &base[joint / BLOCK], joint % BLOCK);
-                let (is, from) = match moving.scales {
-                    true => (local.scale, &block.scale),
-                    false => (local.translation, &block.translation),
+                let (is, from) = if moving.scales {
+                    (local.scale, &block.scale)
+                } else {
+                    (local.translation, &block.translation)
                 };
                 for c in 0..3 {
                     to[c] = is[c] - from[c][lane];

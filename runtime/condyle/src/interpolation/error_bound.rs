@@ -172,9 +172,10 @@ mod tests {
     /// angles.
     #[test]
     fn a_wider_angle_never_has_a_smaller_bound() {
-        let methods: Vec<Method> = match cfg!(miri) {
-            true => Terms::new(13).map(Method::Eberly).into_iter().collect(),
-            false => Method::all().collect(),
+        let methods: Vec<Method> = if cfg!(miri) {
+            Terms::new(13).map(Method::Eberly).into_iter().collect()
+        } else {
+            Method::all().collect()
         };
         for method in methods {
             let mut before = 0.0;

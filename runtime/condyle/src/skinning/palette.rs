@@ -427,9 +427,10 @@ pub(super) fn inverse_transpose(m: &PaletteMatrix) -> PaletteMatrix {
     let (cofactors, determinant) = cofactors(m.linear_columns());
     let greatest = cofactors.as_flattened().iter().fold(0.0, |size: f64, v| size.max(v.abs()));
     // If the inverse exceeds f32, scale it to a largest entry of 1, which keeps its direction.
-    let factor = match greatest / determinant.abs() < f64::from(f32::MAX) {
-        true => 1.0 / determinant,
-        false => 1.0_f64.copysign(determinant) / greatest,
+    let factor = if greatest / determinant.abs() < f64::from(f32::MAX) {
+        1.0 / determinant
+    } else {
+        1.0_f64.copysign(determinant) / greatest
     };
     let factor = if factor.is_finite() { factor } else { 0.0 };
     let mut columns = [0.0; 16];

@@ -211,9 +211,10 @@ fn skin_dual_batch(
         normals: &mut posed.normals[normals],
         tangents: &mut posed.tangents[tangents],
     };
-    match call.is_stretched() {
-        false => dispatch!(|s, mode| skin_dual::<_, _, false>(s, mode, call, rows, bind, posed)),
-        true => dispatch!(|s, mode| skin_dual::<_, _, true>(s, mode, call, rows, bind, posed)),
+    if call.is_stretched() {
+        dispatch!(|s, mode| skin_dual::<_, _, true>(s, mode, call, rows, bind, posed))
+    } else {
+        dispatch!(|s, mode| skin_dual::<_, _, false>(s, mode, call, rows, bind, posed))
     }
 }
 

@@ -40,20 +40,17 @@ pub(crate) fn file(name: &str, bytes: &[u8], count: &mut usize) -> Result<Option
         (Err(error), Ok(_)) => return Err(format!("only ufbx: {error}")),
         (Ok(_), Err(refused)) => return Err(refused.to_string()),
     };
-    let glb = Document::from_slice(name, &document.glb, None).map_err(|it| it.to_string())?;
-    let asset = Asset::from_document(glb).map_err(|it| it.to_string())?;
+    let glb = document.glb().map_err(|it| it.to_string())?;
+    let asset = Document::from_json(name, document.json, &document.binary).and_then(Asset::from_document);
+    let asset = asset.map_err(|it| it.to_string())?;
     for problem in &asset.problems {
         if problem.severity == condyle_fbx::Severity::Warning {
             println!("{name}: {problem}");
         }
     }
     let sheared = document.problems.iter().any(|it| it.what.contains("sheared"));
-    let mut found = Found {
-        sheared,
-        bytes: document.glb.len(),
-        joints: asset.skeleton.joint_count(),
-        ..Found::default()
-    };
+    let mut found =
+        Found { sheared, bytes: glb.len(), joints: asset.skeleton.joint_count(), ..Found::default() };
     let mut pose = Pose::rest(&asset.skeleton);
     let mut model = vec![Affine::IDENTITY; asset.skeleton.joint_count()];
     let fail = |error: condyle::Error| error.to_string();

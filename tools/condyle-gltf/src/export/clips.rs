@@ -303,9 +303,10 @@ impl<'a> ClipExporter<'a> {
                 let found = track.values.len() / (keys * per_key);
                 let instance = self.asset.instances.iter().find(|instance| instance.node == node);
                 let count = instance.map_or(0, |instance| instance.morph_weights.len());
-                return match found == count {
-                    true => Ok(Some((node, "weights"))),
-                    false => Err(ExportError::Clip { clip, node, what: "morph weights", found, count }),
+                return if found == count {
+                    Ok(Some((node, "weights")))
+                } else {
+                    Err(ExportError::Clip { clip, node, what: "morph weights", found, count })
                 };
             }
             _ => return Ok(None),

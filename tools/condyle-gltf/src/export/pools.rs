@@ -52,9 +52,8 @@ impl Store for Pools {
     }
 
     fn finish(self, accessors: &mut [Value], bin: &mut Bin) {
-        let views = self.views.map(|pool| match pool.bytes.is_empty() {
-            true => None,
-            false => Some(bin.add_view(Map::new(), &pool.bytes)),
+        let views = self.views.map(|pool| {
+            if pool.bytes.is_empty() { None } else { Some(bin.add_view(Map::new(), &pool.bytes)) }
         });
         for (accessor, pool) in self.accessors {
             accessors[accessor]["bufferView"] = views[pool].unwrap_or_default().into();

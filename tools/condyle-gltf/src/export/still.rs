@@ -153,9 +153,10 @@ pub(super) fn release_nodes(
 const MOST_ADDED: usize = 32 << 20;
 
 fn within_budget(what: &'static str, bytes: usize) -> Result<usize, ExportError> {
-    match bytes <= MOST_ADDED {
-        true => Ok(bytes),
-        false => Err(ExportError::TooLarge { what, bytes, limit: MOST_ADDED }),
+    if bytes <= MOST_ADDED {
+        Ok(bytes)
+    } else {
+        Err(ExportError::TooLarge { what, bytes, limit: MOST_ADDED })
     }
 }
 

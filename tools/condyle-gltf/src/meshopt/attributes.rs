@@ -23,9 +23,10 @@ pub(super) fn decode(source: &[u8], count: usize, stride: usize) -> Result<Vec<u
     let tail_length = stride + if versioned { stride / 4 } else { 0 };
     let (mut reader, tail) = Reader::open(source, tail_length.max(least_tail))?;
     let (baseline, modes) = tail[tail.len() - tail_length..].split_at(stride);
-    let channels: Vec<Channel> = match versioned {
-        true => modes.iter().map(|&m| Channel::new(m)).collect::<Result<_, _>>()?,
-        false => vec![Channel::Bytes; stride / 4],
+    let channels: Vec<Channel> = if versioned {
+        modes.iter().map(|&m| Channel::new(m)).collect::<Result<_, _>>()?
+    } else {
+        vec![Channel::Bytes; stride / 4]
     };
 
     let mut last = baseline.to_vec();

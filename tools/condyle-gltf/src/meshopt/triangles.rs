@@ -120,13 +120,12 @@ impl Encoder {
         let Free { triangle: [a, b, c], new, pair, numbers, next, last } = best;
         let nexts = [new, pair >> 4 == 0, pair & 15 == 0];
         let is_added = [true, matches!(pair >> 4, 0 | EXPLICIT), matches!(pair & 15, 0 | EXPLICIT)];
-        match nexts[0] && pair >> 4 != EXPLICIT && pair & 15 != EXPLICIT {
-            true => self.push(Byte::Pair(pair)),
-            false => {
-                self.push(Byte::Known(if new { 0xfe } else { 0xff }));
-                self.data.push(pair);
-                numbers.iter().flatten().for_each(|&number| write_varint(number, &mut self.data));
-            }
+        if nexts[0] && pair >> 4 != EXPLICIT && pair & 15 != EXPLICIT {
+            self.push(Byte::Pair(pair));
+        } else {
+            self.push(Byte::Known(if new { 0xfe } else { 0xff }));
+            self.data.push(pair);
+            numbers.iter().flatten().for_each(|&number| write_varint(number, &mut self.data));
         }
         (self.next, self.last) = (next, last);
         self.remember_free([a, b, c], is_added);
@@ -151,11 +150,10 @@ impl Encoder {
             EXPLICIT
         };
         let new = triangle[0] == next;
-        match new {
-            true => next = next.wrapping_add(1),
-            false => {
-                explicit(0, triangle[0], &mut last);
-            }
+        if new {
+            next = next.wrapping_add(1);
+        } else {
+            explicit(0, triangle[0], &mut last);
         }
         let mut pair = 0;
         for (at, &vertex) in triangle.iter().enumerate().skip(1) {

@@ -85,9 +85,8 @@ impl Found {
             // The skeleton was built for other animations, without these nodes.
             let Some(joints) = joints else { continue };
             let settings = joints.iter().zip(&it.settings).map(|(&joint, it)| SpringJoint { joint, ..*it });
-            let center = it.center.and_then(|node| match turned[node] {
-                false => places[node].joint,
-                true => {
+            let center = it.center.and_then(|node| {
+                if turned[node] {
                     let path = format!("{}/center", it.path);
                     let what = format!("node {node} is moved by a spring");
                     problems.warning(
@@ -98,6 +97,8 @@ impl Found {
                     let above = std::iter::successors(skeleton.parent(joints[0]), |&at| skeleton.parent(at));
                     let is_moved = |at: &u16| skeleton.node(*at).is_some_and(|node| turned[node as usize]);
                     above.into_iter().find(|at| !is_moved(at))
+                } else {
+                    places[node].joint
                 }
             });
             found.push(it);

@@ -192,9 +192,10 @@ impl Property<'_> {
         let first = self.parts.first().copied().unwrap_or_default();
         if let Some(held) = self.held.as_ref().filter(|held| held.segments.contains(&place.segment)) {
             let span = Span::find(&held.times, seconds, 0);
-            let value = match self.target.rotates() {
-                true => value_at::<4>(&held.track, span).to_vec(),
-                false => (0..self.width).map(|c| component_at(&held.track, span, self.width, c)).collect(),
+            let value = if self.target.rotates() {
+                value_at::<4>(&held.track, span).to_vec()
+            } else {
+                (0..self.width).map(|c| component_at(&held.track, span, self.width, c)).collect()
             };
             return self.moved(value, place);
         }

@@ -142,10 +142,10 @@ impl Fit<'_> {
     /// Largest error of a straight line between two keys.
     fn off_line(&self, from: &Key, to: &Key) -> f64 {
         let off = |t: f64| {
-            let is = match self.property.target.rotates() {
-                true => slerp_f64(quat(&from.value).map(|v| v as f32), quat(&to.value).map(|v| v as f32), t)
-                    .to_vec(),
-                false => from.value.iter().zip(&to.value).map(|(a, b)| a + (b - a) * t).collect(),
+            let is = if self.property.target.rotates() {
+                slerp_f64(quat(&from.value).map(|v| v as f32), quat(&to.value).map(|v| v as f32), t).to_vec()
+            } else {
+                from.value.iter().zip(&to.value).map(|(a, b)| a + (b - a) * t).collect()
             };
             self.off(&is, &self.property.value(between(from, to, t)))
         };

@@ -140,8 +140,8 @@ fn tolerances<'a>(
         let scale = skeleton.rest().get(joint).scale.map(f64::from).map(f64::abs);
         let scale = scale.into_iter().fold(0.0, f64::max);
         let angle = (budget / reach[joint]).clamp(LEAST, MOST);
-        let way = if outer > 0.0 { budget / outer } else { budget };
-        [angle, way, (budget / reach[joint] * scale).min(MOST)]
+        let distance = if outer > 0.0 { budget / outer } else { budget };
+        [angle, distance, (budget / reach[joint] * scale).min(MOST)]
     };
     Ok(Tolerances { joints: (0..model.len()).map(of_joint).collect(), options, part })
 }

@@ -1,6 +1,7 @@
 mod hostile;
 mod naive;
 
+use std::vec;
 use std::vec::Vec;
 
 use super::*;
@@ -204,5 +205,41 @@ fn tails_are_where_the_pose_has_them() {
                 assert!(off < 4e-6, "{scales:?}, case {case}, joint {}: {off}", joint.joint);
             }
         }
+    }
+}
+
+/// The worked step of the preface of `step.rs`.
+#[test]
+fn the_worked_step() {
+    let skeleton = condyle::example::chain(["root", "tail", "tip"], [0.5, 0.0, 0.0]);
+    let joint = SpringJoint { stiffness: 0.9, gravity: [0.0, -6.0, 0.0], ..SpringJoint::new(1) };
+    let shape = ColliderShape::Plane { offset: [0.0, -0.125, 0.0], normal: [0.0, 1.0, 0.0] };
+    let spring = Spring { colliders: vec![0], ..Spring::new([joint, SpringJoint::new(2)]) };
+    let all = Springs::new(&skeleton, &[spring], &[Collider { joint: None, shape }]).expect("a spring");
+    // At rest: the joint is at (1, 0, 0), because the root is at 0.5 m.
+    let (mut state, mut pose) = (SpringState::new(&all), Pose::rest(&skeleton));
+    let mut model = [Affine::IDENTITY; 3];
+    condyle::local_to_model(&skeleton, &pose, &mut model).expect("sizes agree");
+    springs(&skeleton, &model, &all, &Tick::new(0.0), &mut state, &mut pose).expect("finite values");
+
+    let work = &mut state.work;
+    (work.tails[0].before, work.tails[0].now) = ([1.48, -0.14, 0.0], [1.4, -0.3, 0.0]);
+    let tick = Tick { force: [0.0, -1.2, 0.0], ..Tick::new(0.0) };
+    // Factor 0: the joints are where they were in the call.
+    let when = When { factor: 0.0, takes: true, rests: false, force: gather::force(&tick) };
+    step::step(Alone, &all, work, &when);
+    step::show(Alone, &all, work, 1.0);
+    let tail = work.tails[0];
+    let root = 26.0_f64.sqrt();
+    let expected = [
+        (&tail.before[..], &[1.4, -0.3, 0.0][..]),
+        (&tail.now, &[1.0 + 6.0 / 13.0, -2.5 / 13.0, 0.0]),
+        (&tail.direction, &[12.0 / 13.0, -5.0 / 13.0, 0.0]),
+        (&work.turned[0], &[0.0, 0.0, -1.0 / root, 5.0 / root]),
+    ];
+    for (found, expected) in expected {
+        let off = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        // The parameters are f32.
+        assert!(off < 1e-7, "{found:?}, expected {expected:?}");
     }
 }

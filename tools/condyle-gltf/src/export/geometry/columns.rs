@@ -227,15 +227,12 @@ pub(super) fn influences(rows: &[Vec<(u16, u32)>], precision: &Precision) -> Vec
             std::array::from_fn(|at| row.get(4 * set + at).copied().unwrap_or_default())
         };
         let joints = rows.iter().map(|row| four(row).map(|(joint, _)| joint));
-        columns.push(match wide {
-            true => {
-                let bytes = joints.flatten().flat_map(u16::to_le_bytes);
-                Column { slot: slot("JOINTS"), form: Form::new(UNSIGNED_SHORT, 4), elements: bytes.collect() }
-            }
-            false => {
-                let bytes = joints.flatten().map(|joint| joint as u8);
-                Column { slot: slot("JOINTS"), form: Form::new(UNSIGNED_BYTE, 4), elements: bytes.collect() }
-            }
+        columns.push(if wide {
+            let bytes = joints.flatten().flat_map(u16::to_le_bytes);
+            Column { slot: slot("JOINTS"), form: Form::new(UNSIGNED_SHORT, 4), elements: bytes.collect() }
+        } else {
+            let bytes = joints.flatten().map(|joint| joint as u8);
+            Column { slot: slot("JOINTS"), form: Form::new(UNSIGNED_BYTE, 4), elements: bytes.collect() }
         });
         let weights = rows.iter().map(|row| four(row).map(|(_, weight)| weight));
         let weights = weights.flatten();

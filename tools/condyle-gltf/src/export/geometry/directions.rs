@@ -19,10 +19,7 @@ pub(super) fn stored(vector: [f32; 3]) -> Option<([i8; 2], f64)> {
     let [x, y, z] = wanted;
     let sum = x.abs() + y.abs() + z.abs();
     let (u, v) = (x / sum, y / sum);
-    let (u, v) = match z < 0.0 {
-        true => ((1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v)),
-        false => (u, v),
-    };
+    let (u, v) = if z < 0.0 { ((1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v)) } else { (u, v) };
     // The nearest coordinates are not always those of the nearest vector.
     let mut best = ([0; 2], f64::MIN);
     for at in 0..4 {

@@ -4,7 +4,7 @@ use condyle::Error;
 
 use super::grid::Grid;
 use super::groups::Group;
-use super::measure::{Apart, Moments, Shape, apart};
+use super::measure::{Apart, Moments, PosedShape, Shape, apart};
 use super::source::Source;
 use super::weights::{self, LEAST_BITS, Precision, Spreads};
 use super::{columns, measure, order};
@@ -84,9 +84,10 @@ pub(super) fn fit(
     let search = Search { asset, sources, shapes, group, moments };
     let mut weights = Vec::new();
     for &at in &group.sources {
-        weights.push(match sources[at].is_skinned {
-            true => search.weights(at, WEIGHT_PART * budget)?,
-            false => Rounded::EXACT,
+        weights.push(if sources[at].is_skinned {
+            search.weights(at, WEIGHT_PART * budget)?
+        } else {
+            Rounded::EXACT
         });
     }
     let moved = group.sources.iter().zip(&weights).map(|(&at, weights)| weighted(&shapes[at], weights));
@@ -94,7 +95,7 @@ pub(super) fn fit(
     let (low, high) = search.bounds();
     let longest = (0..3).map(|axis| high[axis] - low[axis]).fold(0.0, f64::max);
     let most = longest / LEAST_STEPS;
-    let step = search.step(&moved, (low, most), budget)?;
+    let step = search.step(&moved, low, most, budget)?;
     let Some(step) = step.filter(|step| *step > 0.0 && step.is_finite()) else {
         let why = "no grid keeps the error";
         return Ok(Fit { grid: Grid::Exact, weights, why_floats: Some(why.into()) });
@@ -165,7 +166,7 @@ impl Search<'_> {
     /// Returns the weights of a source that keep the error: of the fewest bits, and mixed ones.
     fn choices(&self, at: usize, spreads: &Spreads, budget: f64) -> Result<Vec<Rounded>, Error> {
         let (source, shape) = (&self.sources[at], &self.shapes[at]);
-        let errors = weights::errors((shape, spreads), &source.instances, self.asset, self.moments)?;
+        let errors = weights::errors(shape, spreads, &source.instances, self.asset, self.moments)?;
         let with = |precision: Precision| {
             let rows = precision.rounded(&shape.rows, spreads);
             Rounded { precision, rows }
@@ -212,7 +213,8 @@ impl Search<'_> {
                 for instance in source.instances.iter().map(|&at| &self.asset.instances[at]) {
                     let palette = posed.palette(self.asset, instance);
                     let weights = posed.weights(instance)?;
-                    worst.add(apart((shape, &palette), (&rounded, &palette), &weights, None));
+                    let posed = |shape| PosedShape { shape, palette: &palette };
+                    worst.add(apart(posed(shape), posed(&rounded), &weights, None));
                 }
                 Ok(())
             })?;
@@ -220,8 +222,9 @@ impl Search<'_> {
         Ok(worst.worst)
     }
 
-    /// Returns the largest step, at most `most`, that keeps the error; `None` if no step does.
-    fn step(&self, moved: &[Shape], (low, most): ([f64; 3], f64), budget: f64) -> Result<Option<f64>, Error> {
+    /// Returns the largest step, at most `most`, that keeps the error of a grid from `low` on; `None` if no
+    /// step does.
+    fn step(&self, moved: &[Shape], low: [f64; 3], most: f64, budget: f64) -> Result<Option<f64>, Error> {
         // A position is at most half a diagonal of a cell away from the grid.
         let mut step = (2.0 * budget / 3_f64.sqrt()).min(if most > 0.0 { most } else { budget });
         let mut best: Option<f64> = None;

@@ -141,14 +141,21 @@ impl Apart {
     }
 }
 
+/// A shape with the palette of a pose.
+#[derive(Clone, Copy)]
+pub(super) struct PosedShape<'a> {
+    pub(super) shape: &'a Shape,
+    pub(super) palette: &'a [Rows],
+}
+
 /// Returns the largest distances between vertices of two shapes in one pose. `twin` is the vertex of `b` for
 /// each vertex of `a`; `u32::MAX` for a vertex without one.
 ///
 /// The distance is a convex function of the weights of morph targets. For all weights that are at least 0 and
 /// add up to at most 1, it is therefore largest without targets, or with a single one at weight 1.
 pub(super) fn apart(
-    (a, a_palette): (&Shape, &[Rows]),
-    (b, b_palette): (&Shape, &[Rows]),
+    PosedShape { shape: a, palette: a_palette }: PosedShape<'_>,
+    PosedShape { shape: b, palette: b_palette }: PosedShape<'_>,
     weights: &[f32],
     twin: Option<&[u32]>,
 ) -> Apart {
@@ -244,20 +251,30 @@ impl Posed<'_> {
 }
 
 /// Moments of all clips: the rest pose, every key, and three moments between adjacent keys.
-pub(super) struct Moments(Vec<(Option<usize>, f64)>);
+pub(super) struct Moments(Vec<Moment>);
+
+/// Time of a clip of the document, or the rest pose.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    clip: Option<usize>,
+    seconds: f64,
+}
 
 impl Moments {
     pub(super) fn of(clips: &[RawClip]) -> Self {
-        let mut all = vec![(None, 0.0)];
+        let mut all = vec![Moment { clip: None, seconds: 0.0 }];
         for (at, clip) in clips.iter().enumerate() {
             let mut keys: Vec<f32> = clip.timelines().iter().flatten().copied().collect();
             keys.sort_by(f32::total_cmp);
             keys.dedup();
-            all.extend(keys.last().map(|&last| (Some(at), f64::from(last))));
+            all.extend(keys.last().map(|&last| Moment { clip: Some(at), seconds: last.into() }));
             for pair in keys.windows(2) {
                 let start = f64::from(pair[0]);
                 let length = f64::from(pair[1]) - start;
-                let part = |part: usize| (Some(at), start + length * part as f64 / BETWEEN as f64);
+                let part = |part: usize| {
+                    let seconds = start + length * part as f64 / BETWEEN as f64;
+                    Moment { clip: Some(at), seconds }
+                };
                 all.extend((0..BETWEEN).map(part));
             }
         }
@@ -312,7 +329,7 @@ impl<'a> Player<'a> {
         Self { asset, clips, pose: Pose::rest(&asset.skeleton), model, fixed }
     }
 
-    fn pose(&mut self, (clip, seconds): (Option<usize>, f64)) -> Result<Posed<'_>, Error> {
+    fn pose(&mut self, Moment { clip, seconds }: Moment) -> Result<Posed<'_>, Error> {
         let skeleton = &self.asset.skeleton;
         let clip = clip.and_then(|clip| self.clips.get(clip));
         match clip {

@@ -28,7 +28,7 @@ use self::columns::{Column, Slot};
 use self::fit::{Fit, Rounded};
 use self::grid::Grid;
 use self::groups::Group;
-use self::measure::{Moments, Shape, apart, larger};
+use self::measure::{Moments, PosedShape, Shape, apart, larger};
 use self::source::Source;
 use self::streams::{Codec, Streams};
 use self::weights::Precision;
@@ -607,7 +607,9 @@ fn report(
                 let (this, that) = (&asset.instances[instance], &written.instances[instance]);
                 let weights = a.weights(this)?;
                 let (one, other) = (a.palette(asset, this), b.palette(&written, that));
-                let off = apart((&shapes[*at], &one), (shape, &other), &weights, Some(&packed[*at].twins));
+                let original = PosedShape { shape: &shapes[*at], palette: &one };
+                let rounded = PosedShape { shape, palette: &other };
+                let off = apart(original, rounded, &weights, Some(&packed[*at].twins));
                 // The numbers of a file are finite, so this can only come from the pose.
                 if !(off.worst.is_finite() && off.target.is_finite()) {
                     return Err(Error::NotFinite { what: "positions of a posed instance", at: instance });

@@ -106,7 +106,6 @@ impl<'a> Reader<'a, '_> {
             }
         }
         let data: &SkinnedMesh = &own.mesh;
-        let vertices = &data.vertices();
         let attributes = json.entries("attributes", silent);
         let has = |name: &str| attributes.iter().any(|(own, _)| *own == name);
         let is_skinned = is_skinned(first);
@@ -118,19 +117,50 @@ impl<'a> Reader<'a, '_> {
         *room = room
             .checked_sub(bytes.saturating_mul(data.vertex_count()))
             .ok_or("all attributes of the file take more than 512 MiB")?;
+        let mut others = self.other_attributes(&attributes, is_skinned, json.value)?;
+        let targets = self.targets(&targets, data, json.value, &mut others)?;
+        Ok(Source {
+            mesh: self.mesh,
+            primitive: self.primitive,
+            instances: found.into_iter().map(|(at, _)| at).collect(),
+            data,
+            is_skinned,
+            triangles: own.triangles().collect(),
+            others,
+            targets,
+        })
+    }
+
+    /// Returns the attributes that stages do not read, except faulty ones.
+    fn other_attributes(
+        &self,
+        attributes: &[(&str, Json<'_>)],
+        is_skinned: bool,
+        primitive: &Value,
+    ) -> Result<Vec<Column>, String> {
         let place = (self.mesh, self.primitive);
         let faulty = &self.asset.faulty;
         let faulty = &faulty[faulty.partition_point(|it| (it.mesh, it.primitive) < place)..];
         let faulty = faulty.iter().take_while(|it| (it.mesh, it.primitive) == place);
         let faulty: BTreeSet<&str> = faulty.map(|it| it.name.as_str()).collect();
-        let mut others = Vec::new();
-        for (name, place) in &attributes {
-            let is_read = matches!(*name, "POSITION" | "NORMAL" | "TANGENT")
-                || is_skinned && (name.starts_with("JOINTS_") || name.starts_with("WEIGHTS_"));
-            if !is_read && !faulty.contains(name) {
-                others.push(self.column(Slot::attribute(name), place, json.value)?);
-            }
-        }
+        let is_read = |name: &str| {
+            matches!(name, "POSITION" | "NORMAL" | "TANGENT")
+                || is_skinned && (name.starts_with("JOINTS_") || name.starts_with("WEIGHTS_"))
+        };
+        let others = attributes.iter().filter(|(name, _)| !is_read(name) && !faulty.contains(name));
+        others.map(|(name, place)| self.column(Slot::attribute(name), place, primitive)).collect()
+    }
+
+    /// Returns for each morph target whether it moves positions, normals and tangents. Adds its attributes
+    /// that stages do not read to `others`.
+    fn targets(
+        &self,
+        targets: &[Json<'_>],
+        data: &SkinnedMesh,
+        primitive: &Value,
+        others: &mut Vec<Column>,
+    ) -> Result<Vec<[bool; 3]>, String> {
+        let vertices = &data.vertices();
         let mut moved = Vec::new();
         for (at, target) in targets.iter().enumerate() {
             let mut has = [false; 3];
@@ -141,22 +171,13 @@ impl<'a> Reader<'a, '_> {
                     "TANGENT" => has[2] = !vertices.tangents.is_empty(),
                     _ => {
                         let place = Json { value: place, path: target.path.clone() };
-                        others.push(self.column(Slot::Target(at, name.to_string()), &place, json.value)?);
+                        others.push(self.column(Slot::Target(at, name.to_string()), &place, primitive)?);
                     }
                 }
             }
             moved.push(has);
         }
-        Ok(Source {
-            mesh: self.mesh,
-            primitive: self.primitive,
-            instances: found.into_iter().map(|(at, _)| at).collect(),
-            data,
-            is_skinned,
-            triangles: own.triangles().collect(),
-            others,
-            targets: moved,
-        })
+        Ok(moved)
     }
 
     /// Returns an attribute as the file has it; texture coordinates and colours are rounded.

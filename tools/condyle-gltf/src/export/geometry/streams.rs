@@ -111,10 +111,8 @@ impl Streams {
     ) -> usize {
         // The largest index of a type restarts strips.
         let is_short = vertex_count <= usize::from(u16::MAX);
-        let (corners, component, size) = match is_short {
-            true => (&mut self.short, UNSIGNED_SHORT, 2),
-            false => (&mut self.long, UNSIGNED_INT, 4),
-        };
+        let (corners, component, size) =
+            if is_short { (&mut self.short, UNSIGNED_SHORT, 2) } else { (&mut self.long, UNSIGNED_INT, 4) };
         let mut accessor = json!({
             "bufferView": 0, "componentType": component, "count": 3 * list.len(), "type": "SCALAR",
         });

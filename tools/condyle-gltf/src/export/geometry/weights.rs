@@ -189,7 +189,8 @@ pub(super) struct Errors {
 
 /// Measures the errors of rounded weights.
 pub(super) fn errors(
-    (shape, spreads): (&Shape, &Spreads),
+    shape: &Shape,
+    spreads: &Spreads,
     instances: &[usize],
     asset: &Asset,
     moments: &Moments,

@@ -70,7 +70,8 @@ fn an_error_of_nan_is_the_largest() {
     let mut rounded = shape.clone();
     rounded.positions[0] = grid.nearest(shape.positions[0]);
     let palette = [[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]];
-    let apart = |b: &Shape| measure::apart((&shape, &palette), (b, &palette), &[0.5], None).worst;
+    let posed = |shape| measure::PosedShape { shape, palette: &palette };
+    let apart = |b| measure::apart(posed(&shape), posed(b), &[0.5], None).worst;
     assert_eq!(apart(&shape), 0.0);
     assert!(apart(&rounded).is_nan(), "{rounded:?}");
     assert!(larger(f64::NAN, 1.0).is_nan() && larger(1.0, f64::NAN).is_nan());
