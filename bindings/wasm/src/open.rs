@@ -177,7 +177,7 @@ mod whole {
         unit: Option<f64>,
         z_up: bool,
     ) -> Result<Character, Fault> {
-        let options = Options { model, unit, z_up };
+        let options = Options { model, unit, z_up, ..Options::default() };
         let opened = condyle_io::from_parts(name, bytes, &|path| condyle_file(files, path), &options);
         let mut opened = opened.map_err(|error| failed(name, &error))?;
         let problems = std::mem::take(&mut opened.problems);

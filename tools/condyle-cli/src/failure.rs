@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use condyle_io::job::{DestinationError, OverBudget, WriteError};
+
 use crate::text::printable_lines;
 
 /// Reason for a failed command. Every message names the file, the place in it, and the next step.
@@ -26,6 +28,34 @@ impl Failure {
 impl From<condyle_draw::Error> for Failure {
     fn from(error: condyle_draw::Error) -> Self {
         Self::Data(error.to_string())
+    }
+}
+
+impl From<DestinationError> for Failure {
+    fn from(error: DestinationError) -> Self {
+        let next = match &error {
+            _ if error.is_in_file() => "choose another path with -o",
+            _ if error.has_no_name() => "name a file with -o",
+            _ if error.is_read_only() => "choose another name with -o, or replace it with --force",
+            _ => "choose another name with -o",
+        };
+        Self::Usage(format!("{error}; {next}"))
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        Self::Data(error.to_string())
+    }
+}
+
+impl From<OverBudget> for Failure {
+    fn from(error: OverBudget) -> Self {
+        let (factor, needed) = (error.factor, error.needed());
+        Self::Data(format!(
+            "{error}, and --max-work is {factor}; reduce the request or, if you trust the file, allow it with \
+             --max-work {needed}"
+        ))
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod commands;
 mod failure;
+mod interrupt;
 mod model;
 mod options;
 mod output;

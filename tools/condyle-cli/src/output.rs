@@ -1,22 +1,22 @@
 //! Standard output, standard error, progress bars and output files.
 
-mod draft;
 pub(crate) mod names;
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use condyle_io::job::{self, Reporter, WriteError};
+pub(crate) use condyle_io::job::{Draft, Finished, Written};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Value, json};
 
-pub(crate) use self::draft::{Draft, Finished, keep_all, unwritable};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::options::overwrite::Overwrite;
-use crate::text::{self, counted, path_text, printable_lines, size, steers};
+use crate::text::{self, path_text, printable_lines, steers};
 
 /// Writes to standard output. A closed pipe (`| head`) is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -90,47 +90,39 @@ pub(crate) fn drawing<T>(moments: usize, draw: impl FnOnce(&mut dyn FnMut() -> b
     drawn
 }
 
-/// Checks a destination before any work is done. Its folder must be a folder or not exist. The destination
-/// must not be a folder, a device or an input file. A read-only file requires `--force`.
+/// Checks the destination of a command that is not a [`Job`](crate::options::job::Job).
 pub(crate) fn check_destination(
     to: &Path,
     sources: &BTreeSet<PathBuf>,
     overwrite: Overwrite,
 ) -> Result<(), Failure> {
-    let name = path_text(to);
-    let folder = folder_of(to);
-    let there = folder.ancestors().find(|path| fs::symlink_metadata(path).is_ok());
-    if let Some(path) = there.filter(|path| !path.is_dir()) {
-        let path = path_text(path);
-        return Err(Failure::Usage(format!("{name}: {path} is not a folder; choose another path with -o")));
-    }
-    if to.file_name().is_none() {
-        return Err(Failure::Usage(format!("{name} is not a file name; name a file with -o")));
-    }
-    if fs::symlink_metadata(to).is_err() {
-        return Ok(());
-    }
-    if !fs::metadata(to).is_ok_and(|kind| kind.is_file()) {
-        return Err(Failure::Usage(format!("{name} exists and is not a file; choose another name with -o")));
-    }
-    if fs::canonicalize(to).is_ok_and(|to| sources.contains(&to)) {
-        return Err(Failure::Usage(format!(
-            "{name} is a file of the input model and would be overwritten; choose another name with -o"
-        )));
-    }
-    if !overwrite.force && is_read_only(to) {
-        return Err(Failure::Usage(format!(
-            "{name} exists and is read-only; choose another name with -o, or replace it with --force"
-        )));
-    }
+    job::Files::new(sources.iter().map(PathBuf::as_path), [to], overwrite.force)?;
     Ok(())
 }
 
-/// Whether a file is read-only: by its mode, even for a user who may write to it, or for this user.
-fn is_read_only(path: &Path) -> bool {
-    let denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-    fs::metadata(path).is_ok_and(|file| file.permissions().readonly())
-        || fs::OpenOptions::new().write(true).open(path).is_err_and(denied)
+/// The progress bar of a job.
+#[derive(Default)]
+pub(crate) struct Bar(Mutex<Option<ProgressBar>>);
+
+impl Bar {
+    fn with(&self, change: impl FnOnce(&mut Option<ProgressBar>)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Reporter for Bar {
+    fn begin(&self, steps: usize, what: &'static str) {
+        self.with(|bar| *bar = Some(progress(steps, what)));
+    }
+
+    fn advance(&self) -> bool {
+        self.with(|bar| bar.iter().for_each(|bar| bar.inc(1)));
+        true
+    }
+
+    fn end(&self) {
+        self.with(|bar| bar.take().iter().for_each(ProgressBar::finish_and_clear));
+    }
 }
 
 /// Checks that a name has the extension of the output format; `kind` names the format in the message.
@@ -142,38 +134,13 @@ pub(crate) fn check_ending(to: &Path, ending: &str, kind: &str) -> Result<(), Fa
     Err(Failure::Usage(format!("{name}: the output is {kind}; choose a name that ends in .{ending}")))
 }
 
-/// A file that was written.
-pub(crate) struct Written {
-    pub path: PathBuf,
-    pub bytes: u64,
-}
-
-impl Written {
-    pub(crate) fn to_json(&self) -> Value {
-        json!({ "path": self.path.to_string_lossy(), "bytes": self.bytes })
-    }
-
-    /// Describes several files in one line.
-    pub(crate) fn summary(files: &[Self]) -> String {
-        let bytes = size(files.iter().map(|file| file.bytes as usize).sum());
-        match files {
-            [] => "nothing".into(),
-            [one] => format!("{}: {bytes}", path_text(&one.path)),
-            [first, .., last] => {
-                let count = counted(files.len(), "file", "files");
-                format!("{} to {}: {count}, {bytes}", path_text(&first.path), path_text(&last.path))
-            }
-        }
-    }
-}
-
 /// Writes a whole file or none: the draft is in the same folder and is then renamed. Missing folders are
 /// created, and a replaced file passes its mode on.
 pub(crate) fn write_file(
     to: PathBuf,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Written, Failure> {
-    finish_file(to, fill)?.keep()
+    Ok(finish_file(to, fill)?.keep()?)
 }
 
 /// Writes a whole file under a temporary name; [`keep_all`] renames it together with others.
@@ -181,14 +148,20 @@ pub(crate) fn finish_file(
     to: PathBuf,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Finished, Failure> {
-    let mut draft = Draft::new(to)?;
+    let mut draft = draft(to)?;
     draft.append(fill)?;
-    draft.finish()
+    Ok(draft.finish()?)
 }
 
-fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
-        _ => PathBuf::from("."),
+/// Moves the files of a command to their destinations: all of them, or none.
+pub(crate) fn keep_all(files: Vec<Finished>) -> Result<Vec<Written>, Failure> {
+    Ok(job::keep_all(files)?)
+}
+
+/// Creates an empty draft of a file. From now on, a signal removes it.
+pub(crate) fn draft(to: PathBuf) -> Result<Draft, Failure> {
+    match interrupt::watch() {
+        Ok(()) => Ok(Draft::new(to)?),
+        Err(error) => Err(WriteError { path: to, error }.into()),
     }
 }

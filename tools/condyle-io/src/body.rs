@@ -25,6 +25,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
         is_turned: false,
         problems: Vec::new(),
         files: BTreeSet::new(),
+        has_bare_meshes: false,
     };
     let Some(person) = options.person else {
         if !BodyModel::recognise(&bytes) {

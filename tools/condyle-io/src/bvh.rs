@@ -32,5 +32,6 @@ pub(crate) fn read(input: Input<'_>, _: &Options<'_>) -> Result<Model, OpenError
         is_turned: false,
         problems: bvh.problems().to_vec(),
         files: BTreeSet::new(),
+        has_bare_meshes: false,
     })
 }

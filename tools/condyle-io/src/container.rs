@@ -14,7 +14,7 @@ use crate::model::{Model, ModelClip};
 pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, OpenError> {
     let bytes = input.bytes()?;
     let container = Container::from_bytes(&bytes).map_err(|error| unfit(input, "", error))?;
-    let model = chosen(input, &container, options.model)?;
+    let model = chosen(input, &container, options)?;
     let skeleton = container.skeleton(model.index).map_err(|error| unfit(input, "its skeleton", error))?;
     let unit = container.unit(model.index).map(f64::from);
     #[cfg(feature = "gltf")]
@@ -25,6 +25,8 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
         }
         asset
     };
+    let has_meshes = container.of_model(EntryKind::Mesh, model.index).next().is_some();
+    let has_document = container.of_model(EntryKind::Document, model.index).next().is_some();
     let mut clips = Vec::new();
     for entry in container.of_model(EntryKind::Clip, model.index) {
         let failed = |error| unfit(input, format!("its clip {:?}", entry.name), error);
@@ -55,6 +57,7 @@ pub(crate) fn read(input: Input<'_>, options: &Options<'_>) -> Result<Model, Ope
         is_turned,
         problems,
         files: BTreeSet::new(),
+        has_bare_meshes: has_meshes && !has_document,
     })
 }
 
@@ -74,21 +77,31 @@ fn document(
     asset.on_skeleton(skeleton.clone()).map(Some).map_err(|error| unfit(input, "its skeleton", error))
 }
 
-/// Returns the model with the given name, or the only one.
+/// Returns the model with the given name, or that of the given clip, or the only one.
 fn chosen<'a>(
     input: Input<'_>,
     container: &Container<'a>,
-    which: Option<&str>,
+    options: &Options<'_>,
 ) -> Result<Entry<'a>, OpenError> {
     let models: Vec<_> = container.entries().filter(|entry| entry.kind == EntryKind::Skeleton).collect();
-    let names = || models.iter().map(|entry| entry.name.to_owned()).collect();
-    match (which, &models[..]) {
-        (_, []) => Err(input.refused("it holds no models")),
-        (None, [one]) => Ok(*one),
-        (None, _) => Err(input.misfit(Misfit::SeveralModels(names()))),
-        (Some(which), all) => {
+    let names = |entries: &[Entry<'_>]| entries.iter().map(|entry| entry.name.to_owned()).collect();
+    match (options.model, options.clip, &models[..]) {
+        (_, _, []) => Err(input.refused("it holds no models")),
+        (None, _, [one]) => Ok(*one),
+        (None, None, all) => Err(input.misfit(Misfit::SeveralModels(names(all)))),
+        (None, Some(clip), all) => {
+            let clips: Vec<_> = container.entries().filter(|entry| entry.kind == EntryKind::Clip).collect();
+            let named: Vec<_> = clips.iter().filter(|entry| entry.name == clip).collect();
+            let has = |model: &&Entry<'_>| named.iter().any(|clip| clip.model == Some(model.index));
+            match all.iter().filter(has).copied().collect::<Vec<_>>()[..] {
+                [] => Err(input.misfit(Misfit::NoSuchClip(clip.to_owned(), names(&clips)))),
+                [one] => Ok(one),
+                ref several => Err(input.misfit(Misfit::SeveralModels(names(several)))),
+            }
+        }
+        (Some(which), _, all) => {
             let found = all.iter().find(|entry| entry.name == which).copied();
-            found.ok_or_else(|| input.misfit(Misfit::NoSuchModel(which.to_owned(), names())))
+            found.ok_or_else(|| input.misfit(Misfit::NoSuchModel(which.to_owned(), names(all))))
         }
     }
 }

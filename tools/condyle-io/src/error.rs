@@ -35,6 +35,8 @@ pub enum Misfit {
     SeveralModels(Vec<String>),
     /// The container has no model with this name. The list holds the names of its models.
     NoSuchModel(String, Vec<String>),
+    /// No model of the container has a clip with this name. The list holds the names of all clips.
+    NoSuchClip(String, Vec<String>),
     /// [`Options::model`](crate::Options::model) applies only to containers.
     SingleModel,
     /// `Options::person` applies only to body motion.
@@ -51,6 +53,9 @@ impl fmt::Display for Misfit {
             Self::SeveralModels(names) => write!(f, "it holds several models: {}", names.join(", ")),
             Self::NoSuchModel(wanted, names) => {
                 write!(f, "it has no model {wanted:?}, only {}", names.join(", "))
+            }
+            Self::NoSuchClip(wanted, names) => {
+                write!(f, "none of its models has a clip {wanted:?}, only {}", names.join(", "))
             }
             Self::SingleModel => {
                 write!(f, "it is a single model; a model name applies only to a .condyle with several")

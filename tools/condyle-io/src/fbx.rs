@@ -47,6 +47,7 @@ pub(crate) fn read(input: Input<'_>, _: &Options<'_>) -> Result<Model, OpenError
         problems: asset.problems.clone(),
         files: files.into_inner(),
         asset: Some(asset),
+        has_bare_meshes: false,
     })
 }
 

@@ -28,5 +28,6 @@ pub(crate) fn read(input: Input<'_>, _: &Options<'_>) -> Result<Model, OpenError
         problems: asset.problems.clone(),
         files: asset.document.files().into_iter().collect::<BTreeSet<_>>(),
         asset: Some(asset),
+        has_bare_meshes: false,
     })
 }

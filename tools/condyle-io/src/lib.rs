@@ -34,8 +34,8 @@
 //! - `body`: `.npz` with a body model or body motion
 //! - `fbx`: `.fbx`; the build needs a C compiler
 //!
-//! Without a feature, files of its format are rejected. The feature `compare`, off by default, has the module
-//! `compare`. Containers (`.condyle`) can always be read.
+//! Without a feature, files of its format are rejected. Two features, off by default, have modules of
+//! their own: `compare` and `job`. Containers (`.condyle`) can always be read.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "body")]
@@ -52,6 +52,8 @@ mod format;
 #[cfg(feature = "gltf")]
 mod gltf;
 mod input;
+#[cfg(feature = "job")]
+pub mod job;
 mod library;
 mod model;
 mod names;

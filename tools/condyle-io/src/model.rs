@@ -38,6 +38,8 @@ pub struct Model {
     /// Canonical paths of all files that were read; empty for a model from bytes. A program must not
     /// overwrite them.
     pub files: BTreeSet<PathBuf>,
+    /// Whether a container has meshes of the model without the document that places them.
+    pub has_bare_meshes: bool,
 }
 
 /// A clip of a file.

@@ -116,6 +116,11 @@ fn options_that_do_not_fit_are_named() {
     assert_eq!(misfit(open(&two, model("c"))), Misfit::NoSuchModel("c".into(), names()));
     assert_eq!(open(&two, model("b")).expect("the model exists").clips.len(), 1);
     assert_eq!(misfit(open(BVH.as_bytes(), model("a"))), Misfit::SingleModel);
+    // Both models have a clip of this name. A single model needs no clip.
+    let clip = |clip| Options { clip: Some(clip), ..Options::default() };
+    assert_eq!(misfit(open(&two, clip("rise"))), Misfit::SeveralModels(names()));
+    assert_eq!(misfit(open(&two, clip("sink"))), Misfit::NoSuchClip("sink".into(), vec!["rise".into(); 2]));
+    assert!(open(&container(&["a"]), clip("sink")).is_ok() && open(BVH.as_bytes(), clip("sink")).is_ok());
     let z_up = Options { z_up: true, ..Options::default() };
     assert_eq!(misfit(open(&container(&["a"]), z_up)), Misfit::Compressed);
     for unit in [0.0, -1.0, f64::NAN, f64::INFINITY] {

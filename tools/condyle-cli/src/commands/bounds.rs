@@ -55,15 +55,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
-    let job = Job::reading(&args.character.model);
-    let model = job.open(|| args.character.open(args.json))?;
+    let path = &args.character.model;
+    let mut job = Job::reading(path)?;
+    let model = job.open(path, || args.character.open(args.json))?;
     let asset = &model.asset;
     let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
     let moments = moments(args, clip)?;
     let name = path_text(&args.character.model);
     let work = Work::bounds(asset, moments.len());
-    job.afford(args.limit, &model, clip, &work)?;
+    job.afford(args.limit, path, clip, &work)?;
     if let Some(what) = clip.and_then(|clip| clip.clamped(&args.time)) {
         warn(&args.character.model, &what);
     }

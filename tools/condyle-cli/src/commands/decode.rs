@@ -2,6 +2,7 @@
 
 mod bvh;
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use condyle::{Error, RawClip, Target, Track};
@@ -29,13 +30,15 @@ Examples:
   condyle decode fox.condyle -o back.glb
   condyle decode fox.condyle --clip Run -o run.glb
   condyle decode fox.condyle --clip Run -o run.bvh
+  condyle decode motion.condyle --clip walk -o again.bvh         a motion of a library
 
 The document is the one that was encoded. Each track has the keys of the compressed curves, and more
 where the interpolation of glTF differs: every vertex is within 1/16 of the bound of the compressed
 clip, also between keys. decode reads the written file back, prints its error, and warns if that is
 more than 1/16 of the bound. A constant track has one key, and a joint in its rest pose has no track.
 Fallback tracks, including step tracks, get their original keys back. Extracted root motion is
-restored.
+restored. A model without meshes, as in a library, becomes a document of its joints. If the file has
+several models, --clip chooses the model too.
 
 A BVH has a frame for each frame of the clip, rotations in the order Z, X, Y, lengths in the units
 of the model, and positions for roots and for joints that move along their bones. A joint that does
@@ -70,9 +73,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if !as_bvh {
         check_ending(&args.output, "glb", "binary glTF, or BVH if the name ends in .bvh")?;
     }
-    let job = Job::writing(&args.file, &args.output, args.overwrite);
+    let mut job = Job::writing(&args.file, &args.output, args.overwrite)?;
     let name = path_text(&args.file);
-    let model = job.open(|| source::open(&args.file, &args.which, None, (args.space, args.height), false))?;
+    let model = job.open(&args.file, || {
+        let which = args.which.or_with(args.clip.as_deref());
+        source::open(&args.file, which, (args.space, args.height), false)
+    })?;
     if !is_container(&args.file) {
         return Err(Failure::Usage(format!("{name} is not compressed, so there is nothing to decode")));
     }
@@ -83,78 +89,115 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         clips = &clips[index..=index];
     }
     let asset = &model.asset;
-    let mut budget = args.limit.budget(&model.sources);
+    let mut budget = job.budget(args.limit);
     for PackedClip { name: clip_name, clip, .. } in clips {
         let keys: usize = clip.fallback_tracks().map(|(times, _)| times.len()).sum();
         budget.afford(&name, clip_name, &Work::fit(asset, clip.frame_count() + keys / 4, 1))?;
     }
-    if as_bvh {
-        return bvh::run(args, asset, clips);
+    match as_bvh {
+        true => bvh::run(args, asset, clips),
+        false => Decoding { args, name, asset, metres: model.metres(), clips }.run(),
     }
-    let metres = model.metres();
-    let failed = |what: &str, e: &dyn std::fmt::Display| Failure::Data(format!("{name}: {what}{e}"));
-    let of = |clip: &str| format!("{}: ", printable(clip));
-    let bar = progress(clips.len(), "decoding");
-    let keys = |it: &PackedClip| {
-        let options = options(it, asset, metres);
-        let found = options.and_then(|options| {
-            let keys = curve_keys(&it.any(), &asset.skeleton, &options)?;
-            Ok((keys.clip, options))
-        });
-        bar.inc(1);
-        found.map_err(|e| failed(&of(&it.name), &e))
-    };
-    let found = clips.par_iter().map(keys).collect::<Result<Vec<_>, Failure>>()?;
-    bar.finish_and_clear();
-    let (decoded, options): (Vec<RawClip>, Vec<EncodeOptions>) = found.into_iter().unzip();
-    for clip in &decoded {
+}
+
+/// Compressed clips that become a document.
+struct Decoding<'a> {
+    args: &'a Args,
+    /// Name of the file in messages.
+    name: String,
+    asset: &'a Asset,
+    /// Metres per unit.
+    metres: f64,
+    clips: &'a [PackedClip],
+}
+
+impl Decoding<'_> {
+    fn run(&self) -> Result<(), Failure> {
+        let (decoded, options) = self.decode()?;
+        decoded.iter().for_each(|clip| self.warn_of_game_data(clip));
+        let exporter = ClipExporter::new(self.asset);
+        exporter.problems().iter().for_each(|problem| warn(&self.args.file, &problem.to_string()));
+        let glb = exporter.glb(&decoded).map_err(|e| self.failed("", &e))?;
+        let rows = self.measure(&glb, &options)?;
+        rows.iter().for_each(|row| self.warn_of_error(row));
+        let file = write_file(self.args.output.clone(), |out| out.write_all(&glb))?;
+        if self.args.json {
+            let clips: Vec<Value> = rows.iter().map(Row::to_json).collect();
+            return print_json(&json!({ "file": file.to_json(), "clips": clips }).to_string());
+        }
+        let headings = ["clip", "rate", "tracks", "keys", "bytes", "bound, mm", "error, mm"];
+        let mut lines = vec![headings.map(String::from).to_vec()];
+        lines.extend(rows.iter().map(Row::to_cells));
+        print(&format!(
+            "{}\n{}: {}, {}\n",
+            table("<>>>>>>", lines),
+            path_text(&file.path),
+            counted(decoded.len(), "clip", "clips"),
+            size(glb.len())
+        ))
+    }
+
+    /// Returns the failure of a clip, or of the document if no clip is named.
+    fn failed(&self, clip: &str, error: &dyn Display) -> Failure {
+        let of = if clip.is_empty() { String::new() } else { format!("{}: ", printable(clip)) };
+        Failure::Data(format!("{}: {of}{error}", self.name))
+    }
+
+    /// Returns the keys of each clip, and the options that bounded their error.
+    fn decode(&self) -> Result<(Vec<RawClip>, Vec<EncodeOptions>), Failure> {
+        let bar = progress(self.clips.len(), "decoding");
+        let keys = |it: &PackedClip| {
+            let options = options(it, self.asset, self.metres);
+            let found = options.and_then(|options| {
+                let keys = curve_keys(&it.any(), &self.asset.skeleton, &options)?;
+                Ok((keys.clip, options))
+            });
+            bar.inc(1);
+            found.map_err(|e| self.failed(&it.name, &e))
+        };
+        let found = self.clips.par_iter().map(keys).collect::<Result<Vec<_>, Failure>>()?;
+        bar.finish_and_clear();
+        Ok(found.into_iter().unzip())
+    }
+
+    /// Measures the clips of the written document.
+    fn measure(&self, glb: &[u8], options: &[EncodeOptions]) -> Result<Vec<Row>, Failure> {
+        let row = |((it, written), options): ((&PackedClip, RawClip), &EncodeOptions)| {
+            let keys = Keys::measure(written, &it.any(), self.asset, options);
+            let keys = keys.map_err(|e| self.failed(&it.name, &e))?;
+            let [error, bound] = [keys.error, it.clip.budget()].map(|units| f64::from(units) * self.metres);
+            Ok(Row { keys, rate: it.clip.rate(), error, bound })
+        };
+        let written = written::clips(&self.args.output, glb, self.asset)?;
+        let all: Vec<_> = self.clips.iter().zip(written).zip(options).collect();
+        all.into_par_iter().map(row).collect()
+    }
+
+    fn warn_of_game_data(&self, clip: &RawClip) {
         let is_free = |track: &&Track| matches!(track.target, Target::Vector(_) | Target::FreeRotation(_));
         let count = clip.tracks().iter().filter(is_free).count();
         if count > 0 {
             let (clip, tracks) = (printable(clip.name()), counted(count, "track", "tracks"));
             warn(
-                &args.file,
+                &self.args.file,
                 &format!("{clip}: {tracks} of game data left out, because a document cannot store them"),
             );
         }
     }
-    let exporter = ClipExporter::new(asset);
-    exporter.problems().iter().for_each(|problem| warn(&args.file, &problem.to_string()));
-    let glb = exporter.glb(&decoded).map_err(|e| failed("", &e))?;
-    let row = |((it, written), options): ((&PackedClip, RawClip), &EncodeOptions)| {
-        let keys = Keys::measure(written, &it.any(), asset, options);
-        let keys = keys.map_err(|e| failed(&of(&it.name), &e))?;
-        let [error, bound] = [keys.error, it.clip.budget()].map(|units| f64::from(units) * metres);
-        Ok(Row { keys, rate: it.clip.rate(), error, bound })
-    };
-    let written = written::clips(&args.output, &glb, asset)?;
-    let all: Vec<_> = clips.iter().zip(written).zip(&options).collect();
-    let rows = all.into_par_iter().map(row).collect::<Result<Vec<Row>, Failure>>()?;
-    for row in rows.iter().filter(|row| row.error > TOLERANCE * row.bound * f64::from(PART)) {
+
+    fn warn_of_error(&self, row: &Row) {
+        if row.error <= TOLERANCE * row.bound * f64::from(PART) {
+            return;
+        }
         let (clip, found, bound) =
             (printable(row.keys.clip.name()), millimetres(row.error), millimetres(row.bound));
         warn(
-            &args.file,
+            &self.args.file,
             &format!(
                 "{clip}: the error of the keys is {found} mm, more than 1/16 of the bound of {bound} mm"
             ),
         );
     }
-    let file = write_file(args.output.clone(), |out| out.write_all(&glb))?;
-    if args.json {
-        let clips: Vec<Value> = rows.iter().map(Row::to_json).collect();
-        return print_json(&json!({ "file": file.to_json(), "clips": clips }).to_string());
-    }
-    let headings = ["clip", "rate", "tracks", "keys", "bytes", "bound, mm", "error, mm"];
-    let mut lines = vec![headings.map(String::from).to_vec()];
-    lines.extend(rows.iter().map(Row::to_cells));
-    print(&format!(
-        "{}\n{}: {}, {}\n",
-        table("<>>>>>>", lines),
-        path_text(&file.path),
-        counted(decoded.len(), "clip", "clips"),
-        size(glb.len())
-    ))
 }
 
 /// A decoded clip.

@@ -77,11 +77,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             path_text(path)
         )));
     }
-    let job = Job { path, output: args.output.as_deref(), overwrite: args.overwrite };
-    let model = job.open(|| source::open(path, &args.which, None, (args.space, args.height), args.json))?;
+    let mut job = Job::new([path], &args.output, args.overwrite)?;
+    let model = job
+        .open(path, || source::open(path, args.which.or_with(None), (args.space, args.height), args.json))?;
     let asset = &model.asset;
     let name = path_text(path);
-    job.afford(args.limit, &model, None, &Work::bounds(asset, 1))?;
+    job.afford(args.limit, path, None, &Work::bounds(asset, 1))?;
     let hitboxes = asset.hitboxes(args.coverage).map_err(|e| too_large(&name, &e))?;
     if hitboxes.as_slice().is_empty() {
         return Err(Failure::Data(format!(

@@ -68,8 +68,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "--from and --to are the same place; a ray needs two different places".into(),
         ));
     }
-    let job = Job::reading(&args.character.model);
-    let model = job.open(|| args.character.open(args.json))?;
+    let path = &args.character.model;
+    let mut job = Job::reading(path)?;
+    let model = job.open(path, || args.character.open(args.json))?;
     let asset = &model.asset;
     let metres = model.metres();
     let [from, to] = [args.from, args.to].map(|point| point.map(|v| (v / metres) as f32));
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let clip = clip.as_ref();
     let name = path_text(&args.character.model);
     let work = Work::draw(asset, 1);
-    job.afford(args.limit, &model, clip, &work)?;
+    job.afford(args.limit, path, clip, &work)?;
     if let Some(what) = clip.and_then(|clip| clip.clamped(args.time.as_slice())) {
         warn(&args.character.model, &what);
     }

@@ -172,7 +172,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if picture.limits.is_some() && !picture.skeleton {
         return Err(Failure::Usage("--limits are drawn at the joints: give --skeleton too".into()));
     }
-    let model = Job::writing(path, to, picture.overwrite).open(|| args.input.open(path, picture.json))?;
+    let mut job = Job::writing(path, to, picture.overwrite)?;
+    let model = job.open(path, || args.input.open(path, args.motion.clips.first(), picture.json))?;
     let mut clips = args.motion.clips.find(&model)?;
     let clip = match clips.len() {
         0 | 1 => clips.pop(),

@@ -23,7 +23,7 @@ use crate::options::overwrite::Overwrite;
 use crate::options::source::{self, Which};
 use crate::options::space::{Height, Space};
 use crate::options::work::{Limit, Work};
-use crate::output::{Written, check_destination, print, print_json, warn, write_file};
+use crate::output::{Written, print, print_json, warn, write_file};
 use crate::text::{self, counted, path_text, printable, table};
 
 /// Find the joints of a humanoid: who is who, by names and by shape
@@ -84,11 +84,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     {
         return Err(Failure::Usage(format!("{}: choose a name that ends in .png", path_text(picture))));
     }
-    let job = Job { path, output: args.output.as_deref(), overwrite: args.overwrite };
-    let model = job.open(|| source::open(path, &args.which, None, (args.space, args.height), args.json))?;
-    if let Some(picture) = &args.picture {
-        check_destination(picture, &model.sources, args.overwrite)?;
-    }
+    let mut job = Job::new([path], args.output.iter().chain(&args.picture), args.overwrite)?;
+    let model = job
+        .open(path, || source::open(path, args.which.or_with(None), (args.space, args.height), args.json))?;
     let found = Who::of(path, &model, &model.clips(), args.map.as_deref(), args.guess)?;
     let mut files = Vec::new();
     if let Some(output) = &args.output {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use condyle_gltf::{Asset, Document, Extent};
-use condyle_io::{Misfit, OpenError, Options, Refused, Severity};
+use condyle_io::{Format, Misfit, OpenError, Options, Refused, Severity};
 
 use super::problems;
 use crate::failure::{Failure, too_large};
@@ -64,6 +64,13 @@ fn misfit_failure(path: &Path, misfit: &Misfit) -> Failure {
         Misfit::SeveralModels(names) => {
             format!("{name} holds several models; choose one with --model: {}", list(names))
         }
+        Misfit::NoSuchClip(wanted, names) => {
+            let guess = did_you_mean(wanted, names.iter().map(String::as_str));
+            format!(
+                "no model of {name} has a clip {wanted:?}{guess}; `condyle info {name}` lists its clips, and --model \
+                 chooses a model"
+            )
+        }
         Misfit::NoSuchModel(wanted, names) => {
             let guess = did_you_mean(wanted, names.iter().map(String::as_str));
             format!("{name} has no model {wanted:?}{guess}; --model takes one of {}", list(names))
@@ -85,11 +92,15 @@ fn misfit_failure(path: &Path, misfit: &Misfit) -> Failure {
     })
 }
 
-/// Converts a model to an asset with its raw clips, and its compressed clips.
-pub(super) fn into_asset(
+/// Converts a model to an asset with its raw clips, and its compressed clips. Joints without meshes, as those of
+/// a library, need no document.
+pub(crate) fn into_asset(
     path: &Path,
     model: condyle_io::Model,
 ) -> Result<(Asset, Vec<condyle_io::ModelClip>), Failure> {
+    if model.format == Format::Container && model.asset.is_none() && !model.has_bare_meshes {
+        return joints(model).map_err(|refused| refusal(path, &refused));
+    }
     let found = model.into_asset().map_err(|refused| refusal(path, &refused))?;
     found.ok_or_else(|| {
         Failure::Data(format!(
@@ -98,6 +109,18 @@ pub(super) fn into_asset(
             path_text(path)
         ))
     })
+}
+
+/// Returns the joints of a container as an asset, and the clips.
+fn joints(model: condyle_io::Model) -> Result<(Asset, Vec<condyle_io::ModelClip>), Refused> {
+    let mut asset = Asset::of_motion(&model.name, &model.skeleton, Vec::new())?;
+    if model.is_turned {
+        asset.set_turned();
+    }
+    if let Some(metres) = model.unit {
+        asset.set_unit(metres).map_err(|error| Refused::because(&model.name, error.to_string()))?;
+    }
+    Ok((asset, model.clips))
 }
 
 /// Returns the failure for an unusable document.

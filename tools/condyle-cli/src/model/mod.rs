@@ -99,13 +99,22 @@ impl Model {
     }
 }
 
+/// The wanted model of a container with several.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Chosen<'a> {
+    /// Its name.
+    pub(crate) model: Option<&'a str>,
+    /// Name of one of its clips, for want of its own.
+    pub(crate) clip: Option<&'a str>,
+}
+
 /// Opens a document or a container; `which` names one of several models in a container.
 ///
 /// With `onto`, the clips are played on that model, and `space` describes the motion. With `json`, an
 /// unusable document is also described on standard output, as by `check`.
 pub(crate) fn open(
     path: &Path,
-    which: Option<&str>,
+    which: Chosen<'_>,
     onto: Option<&Path>,
     space: Space,
     json: bool,
@@ -115,7 +124,8 @@ pub(crate) fn open(
         return Ok(Model { asset, sources, packed: Vec::new(), is_reported: true });
     }
     let options = condyle_io::Options {
-        model: which,
+        model: which.model,
+        clip: which.clip,
         unit: space.metres(),
         z_up: space.is_z_up(),
         ..Default::default()
@@ -147,7 +157,7 @@ pub(crate) fn open_person(path: &Path, body: &BodyModel, space: Space) -> Result
 /// `height` describes this model.
 pub(crate) fn open_scaled(
     path: &Path,
-    which: Option<&str>,
+    which: Chosen<'_>,
     onto: Option<&Path>,
     space: Space,
     height: Option<Length>,

@@ -1,5 +1,6 @@
 //! Options shared by several subcommands.
 
+pub(crate) mod each;
 pub(crate) mod heading;
 pub(crate) mod job;
 pub(crate) mod moments;

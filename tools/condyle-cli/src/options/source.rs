@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::model::playable::Playable;
-use crate::model::{self, Model};
+use crate::model::{self, Chosen, Model};
 use crate::options::heading::INPUT;
 use crate::options::space::{Height, Space};
 use crate::text::{did_you_mean, printable, table};
@@ -26,7 +26,7 @@ pub(crate) struct Character {
 impl Character {
     /// Opens the model. With `json`, an unusable document is also described on standard output.
     pub(crate) fn open(&self, json: bool) -> Result<Model, Failure> {
-        self.input.open(&self.model, json)
+        self.input.open(&self.model, self.source.clip.as_deref(), json)
     }
 
     /// Whether --height is given.
@@ -36,7 +36,7 @@ impl Character {
 
     /// Like [`open`](Self::open); also returns the metres per unit.
     pub(crate) fn open_scaled(&self, json: bool) -> Result<(Model, f64), Failure> {
-        self.input.open_scaled(&self.model, json)
+        self.input.open_scaled(&self.model, self.source.clip.as_deref(), json)
     }
 }
 
@@ -56,15 +56,25 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Opens a file. With `json`, an unusable document is also described on standard output.
-    pub(crate) fn open(&self, path: &Path, json: bool) -> Result<Model, Failure> {
-        open(path, &self.which, self.onto.as_deref(), (self.space, self.height), json)
+    /// Opens a file. Of a container with several models, opens that of --model, or that of the clip. With
+    /// `json`, an unusable document is also described on standard output.
+    pub(crate) fn open(&self, path: &Path, clip: Option<&str>, json: bool) -> Result<Model, Failure> {
+        let onto = self.onto.as_deref();
+        match self.height.length {
+            Some(_) => Ok(self.open_scaled(path, clip, json)?.0),
+            None => model::open(path, self.which.chosen(clip, onto)?, onto, self.space, json),
+        }
     }
 
     /// Like [`open`](Self::open); also returns the metres per unit.
-    pub(crate) fn open_scaled(&self, path: &Path, json: bool) -> Result<(Model, f64), Failure> {
+    pub(crate) fn open_scaled(
+        &self,
+        path: &Path,
+        clip: Option<&str>,
+        json: bool,
+    ) -> Result<(Model, f64), Failure> {
         let onto = self.onto.as_deref();
-        let which = self.which.without(onto)?;
+        let which = self.which.chosen(clip, onto)?;
         model::open_scaled(path, which, onto, self.space, self.height.length, json)
     }
 }
@@ -72,15 +82,13 @@ impl Input {
 /// Opens a model, and scales it to --height if that is given.
 pub(crate) fn open(
     path: &Path,
-    which: &Which,
-    onto: Option<&Path>,
+    which: Chosen<'_>,
     (space, height): (Space, Height),
     json: bool,
 ) -> Result<Model, Failure> {
-    let which = which.without(onto)?;
     match height.length {
-        Some(length) => Ok(model::open_scaled(path, which, onto, space, Some(length), json)?.0),
-        None => model::open(path, which, onto, space, json),
+        Some(length) => Ok(model::open_scaled(path, which, None, space, Some(length), json)?.0),
+        None => model::open(path, which, None, space, json),
     }
 }
 
@@ -97,13 +105,22 @@ impl Which {
         self.name.as_deref()
     }
 
-    /// Returns the name. An error with --onto, because neither of its two files is a .condyle.
-    fn without(&self, onto: Option<&Path>) -> Result<Option<&str>, Failure> {
+    /// Returns the model of that name, or the one that has the clip.
+    pub(crate) fn or_with<'a>(&'a self, clip: Option<&'a str>) -> Chosen<'a> {
+        Chosen { model: self.name(), clip }
+    }
+
+    /// Like [`or_with`](Self::or_with). An error with --onto, because neither of its two files is a .condyle.
+    pub(crate) fn chosen<'a>(
+        &'a self,
+        clip: Option<&'a str>,
+        onto: Option<&Path>,
+    ) -> Result<Chosen<'a>, Failure> {
         match (&self.name, onto) {
             (Some(_), Some(_)) => Err(Failure::Usage(
                 "--model is for a .condyle with several models, and --onto takes other files: leave --model out".into(),
             )),
-            (name, _) => Ok(name.as_deref()),
+            _ => Ok(self.or_with(clip)),
         }
     }
 }
@@ -150,6 +167,11 @@ impl Clips {
     /// Returns the values of `--clip`.
     pub(crate) fn names(&self) -> &[String] {
         &self.clips
+    }
+
+    /// Returns the first value of `--clip`.
+    pub(crate) fn first(&self) -> Option<&str> {
+        self.clips.first().map(String::as_str)
     }
 
     /// Returns the clips of `--clip`, or the only clip; no clip for the rest pose.

@@ -48,3 +48,52 @@ fn compressed_files_and_other_endings_are_refused() {
     folder.refuses("convert broken.fbx -o b.glb", 1, &["broken.fbx"]);
     folder.run("convert ribbon.gltf -o b.glb").assert().success();
 }
+
+/// A folder and several files become a folder. A later run makes only what has changed.
+#[test]
+fn a_folder_becomes_a_folder() {
+    let folder = Folder::with_ribbon();
+    for inside in ["models/sub", "out/sub"] {
+        std::fs::create_dir_all(folder.path(inside)).expect("a folder");
+    }
+    folder.write("models/arm.fbx", ARM);
+    for to in ["ribbon.gltf", "ribbon.bin"] {
+        std::fs::copy(folder.path(to), folder.path(&format!("models/sub/{to}"))).ok();
+    }
+    folder.write("models/broken.bvh", "HIERARCHY");
+    let json = |line: &str| -> Value {
+        let output = folder.run(line).assert().success();
+        serde_json::from_slice(&output.get_output().stdout).expect("JSON")
+    };
+    for (command, one) in
+        [("convert", "convert models/arm.fbx -o one.glb"), ("pack", "pack models/arm.fbx -o one.glb")]
+    {
+        let line = format!("{command} models -o {command}ed --json");
+        let report = json(&line);
+        let files = report["files"].as_array().expect("an array");
+        let named: Vec<_> = files.iter().map(|it| (it["source"].as_str(), it["kept"] == true)).collect();
+        assert_eq!(named, [(Some("arm.fbx"), false), (Some("sub/ribbon.gltf"), false)], "{report}");
+        assert_eq!(report["left_out"][0]["source"], "broken.bvh");
+        folder.run(one).assert().success();
+        assert_eq!(folder.read(&format!("{command}ed/arm.glb")), folder.read("one.glb"));
+        assert!(json(&line)["files"].as_array().expect("an array").iter().all(|it| it["kept"] == true));
+        let text = folder.run(&format!("{command} models -o {command}ed")).assert().success();
+        let text = String::from_utf8_lossy(&text.get_output().stdout).into_owned();
+        assert!(text.contains("2 files, 2 made before") && text.contains("1 file was left out"), "{text}");
+    }
+    let other = json("pack models -o packed --error 2mm --json");
+    assert!(other["files"].as_array().expect("an array").iter().all(|it| it["kept"] == false), "{other}");
+
+    json("convert models/arm.fbx ribbon.gltf -o several --json");
+    assert!(folder.path("several/arm.glb").is_file() && folder.path("several/ribbon.glb").is_file());
+    for (line, code, why) in [
+        ("convert models -o all.glb", 2, "name a folder with -o"),
+        ("convert models -o models", 2, "cannot be the output folder too"),
+        ("convert models -o ribbon.gltf", 2, "ribbon.gltf is a file"),
+        ("convert models ribbon.gltf -o all", 2, "models is a folder"),
+        ("pack ribbon.gltf models/sub/ribbon.gltf -o all", 2, "would both become"),
+        ("pack out -o all", 1, "out has no motion files"),
+    ] {
+        folder.refuses(line, code, &[why]);
+    }
+}

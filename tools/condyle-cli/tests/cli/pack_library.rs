@@ -218,3 +218,61 @@ fn units_that_make_giants_are_told() {
     let warned = told("encode motion -o small.condyle --unit 1cm");
     assert!(warned.contains("1 file is implausibly tall or small, for example ribbon.gltf with"), "{warned}");
 }
+
+/// Each command finds the model that has the clip, and needs no document for its joints.
+#[test]
+fn a_library_can_be_got_out_again() {
+    let folder = folder();
+    folder.run("encode motion -o all.condyle --unit 1cm").assert().success();
+    folder.run("decode all.condyle --clip night/walk -o walk.bvh").assert().success();
+    let output = folder.run("compare motion/night/walk.BVH walk.bvh --unit 1cm --json").assert().success();
+    let row: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    assert!(row["worst"]["millimetres"].as_f64().is_some_and(|worst| worst < 0.6), "{row}");
+    for line in [
+        "decode all.condyle --clip day/walk -o walk.glb",
+        "decode all.condyle --clip day/walk --model day/old/walk.bvh -o same.glb",
+        "render all.condyle --clip night/walk --time 0 --size 32x32 --skeleton -o walk.png",
+        "compare all.condyle all.condyle --clip day/old/walk",
+    ] {
+        folder.run(line).assert().success();
+    }
+    assert_eq!(folder.read("walk.glb").len(), folder.read("same.glb").len());
+    folder.refuses(
+        "decode all.condyle --clip day/wolk -o a.bvh",
+        2,
+        &["no model", "did you mean `day/walk`"],
+    );
+    folder.refuses("decode all.condyle -o a.bvh", 2, &["several models", "--model"]);
+
+    let report = folder.run("check all.condyle --motion --json").assert().success();
+    let report: Value = serde_json::from_slice(&report.get_output().stdout).expect("JSON");
+    let models = report["motion"]["models"].as_array().expect("several models");
+    assert_eq!((models.len(), &models[0]["model"]), (3, &json!("day/old/walk.bvh")), "{report}");
+    assert_eq!(models[0]["clips"].as_array().map(Vec::len), Some(2), "{report}");
+    let text = folder.run("check all.condyle --motion").assert().success();
+    let text = String::from_utf8_lossy(&text.get_output().stdout).into_owned();
+    assert!(text.contains("motion of night/walk.BVH: 1 clip"), "{text}");
+}
+
+#[test]
+fn a_folder_is_checked_file_by_file() {
+    let folder = folder();
+    let output = folder.run("check motion --json").assert().code(1);
+    let text = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let files = lines.iter().map(|line| (line["file"].as_str().expect("a name"), line["usable"] == true));
+    let slash = |name: &str| name.replace('\\', "/");
+    let files: Vec<_> = files.map(|(file, usable)| (slash(file), usable)).collect();
+    let wanted = [
+        ("motion/day/old/walk.bvh", true),
+        ("motion/day/walk.bvh", true),
+        ("motion/night/broken.bvh", false),
+        ("motion/night/still.bvh", true),
+        ("motion/night/walk.BVH", true),
+        ("motion/ribbon.gltf", true),
+    ];
+    let wanted = wanted.map(|(file, usable)| (file.to_owned(), usable));
+    assert_eq!(files, wanted);
+    std::fs::create_dir(folder.path("empty")).expect("a folder");
+    folder.refuses("check empty", 1, &["empty has no files that can be checked"]);
+}

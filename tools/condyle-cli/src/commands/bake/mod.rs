@@ -30,7 +30,7 @@ use crate::options::skinning::{Blending, Posing};
 use crate::options::source::Character;
 use crate::options::work::{Limit, Work};
 use crate::output::names::numbered;
-use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json, progress, warn};
+use crate::output::{Written, finish_file, keep_all, print, print_json, progress, warn};
 use crate::text::{counted, ending, millimetres, path_text, size, table};
 
 /// Bake a clip for playback without a skeleton: textures, morph targets, .obj
@@ -141,15 +141,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let (kind, format) = wanted(args)?;
     let path = &args.character.model;
-    let job = Job::writing(path, &args.output, args.overwrite);
-    let (model, metres) = job.open(|| args.character.open_scaled(args.json))?;
+    let mut job = Job::writing(path, &args.output, args.overwrite)?;
+    let (model, metres) = job.open(path, || args.character.open_scaled(args.json))?;
     let asset = &model.asset;
     let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
     let timing = Timing::new(clip, args.fps)?;
     let name = path_text(path);
     let work = Work::play(&[asset], PASSES * timing.frames.max(args.time.len()));
-    job.afford(args.limit, &model, clip, &work)?;
+    job.afford(args.limit, path, clip, &work)?;
     let parts = match kind {
         // Morph targets keep all scenes of the document.
         Kind::Morphs => film::parts(asset.instances.iter().enumerate()),
@@ -159,9 +159,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if film.vertex_count() == 0 {
         return Err(Failure::Data(format!("{} has no meshes, so there is nothing to bake", film.name)));
     }
-    let check = |names: &[PathBuf]| {
-        names.iter().try_for_each(|file| check_destination(file, &model.sources, args.overwrite))
-    };
+    let check = |names: &[PathBuf]| names.iter().try_for_each(|file| job.check(file));
     let baked = match kind {
         Kind::Obj => {
             if let Some(what) = clip.and_then(|clip| clip.clamped(&args.time)) {

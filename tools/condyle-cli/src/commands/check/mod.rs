@@ -4,15 +4,17 @@ mod motion;
 
 use std::path::{Path, PathBuf};
 
-use self::motion::Report;
-use condyle_io::{OpenError, Options, Problem, Severity};
+use condyle_io::job::{Folder, LeftOut};
+use condyle_io::{Format, OpenError, Options, Problem, Severity};
+use serde_json::{Value, json};
 
+use self::motion::Report;
 use crate::failure::Failure;
 use crate::model::container::is_container;
 use crate::model::entries;
 use crate::model::problems::{summary, to_json};
 use crate::options::heading::{PICTURE, REPORT};
-use crate::output::{print, print_json, progress};
+use crate::output::{print, print_json, progress, warn};
 use crate::text::{counted, path_text, printable};
 
 /// List all problems of models, and how they are handled
@@ -21,6 +23,7 @@ use crate::text::{counted, path_text, printable};
 Examples:
   condyle check fox.glb
   condyle check models/*.glb --json | jq 'select(.usable | not).file'
+  condyle check mocap                                every file of a folder, and of its subfolders
   condyle check fox.glb --motion                     what a viewer sees: jumps, spikes, loops that do not close
   condyle check walk.glb --motion --pictures worst   a picture of each worst moment, in the folder worst
 
@@ -30,10 +33,11 @@ one line.
 
 --motion looks for a first frame in the rest pose, jumps of the whole body, joints that turn away and
 back or flip in a frame, bones that change their length, loops that do not close, drift or turn, feet
-that slide while they stand, and clips that are equal. Defects do not change the exit code.")]
+that slide while they stand, and clips that are equal. Defects do not change the exit code. A library
+is checked model by model.")]
 pub(crate) struct Args {
-    /// Files to check: .glb, .gltf, .vrm, .vrma, .fbx, .bvh, .npz or .condyle
-    #[arg(required = true, value_name = "MODEL")]
+    /// Files to check, or folders of them: .glb, .gltf, .vrm, .vrma, .fbx, .bvh, .npz or .condyle
+    #[arg(required = true, value_name = "MODEL|FOLDER")]
     models: Vec<PathBuf>,
     /// Draw the worst moment of each defect, up to 24 per file, as PNG files in this folder
     #[arg(long, value_name = "FOLDER", requires = "motion", help_heading = PICTURE)]
@@ -47,22 +51,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut unusable = 0;
-    let bar = progress(args.models.len(), "checking");
-    for model in &args.models {
+    let (files, unreadable) = files_of(&args.models)?;
+    let mut unusable = unreadable.len();
+    let count = files.len() + unusable;
+    unreadable.iter().for_each(|it| warn(&it.path, &format!("left out: {}", it.why)));
+    let bar = progress(files.len(), "checking");
+    for model in &files {
         let (usable, problems) = problems_of(model);
         unusable += usize::from(!usable);
-        let report = (args.motion && usable).then(|| Report::new(model)).transpose()?;
         let mut json = to_json(model, usable, &problems);
         let mut text = to_text(&path_text(model), usable, &problems);
-        if let Some(report) = report {
-            json["motion"] = report.to_json();
-            text += &report.to_text();
-            if let Some(folder) = &args.pictures {
-                let files = report.draw(model, folder)?;
-                json["motion"]["pictures"] = files.iter().map(|file| file.to_string_lossy()).collect();
-                files.iter().for_each(|file| text += &format!("  {}\n", path_text(file)));
-            }
+        if args.motion && usable {
+            add_motion(args, model, &mut text, &mut json)?;
         }
         bar.suspend(|| match args.json {
             true => print_json(&json.to_string()),
@@ -76,9 +76,50 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         _ => Err(Failure::Data(format!(
             "{} of {} cannot be used; correct the errors listed above",
             unusable,
-            counted(args.models.len(), "file", "files")
+            counted(count, "file", "files")
         ))),
     }
+}
+
+/// Replaces folders by the files in them, and lists the subfolders that cannot be read.
+fn files_of(inputs: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<LeftOut>), Failure> {
+    let endings: Vec<&str> = Format::ALL.into_iter().flat_map(Format::endings).copied().collect();
+    let (mut files, mut unreadable) = (Vec::new(), Vec::new());
+    for input in inputs {
+        if !input.is_dir() {
+            files.push(input.clone());
+            continue;
+        }
+        let (sources, left_out) = Folder { root: input, endings: &endings, except: &[] }.sources();
+        if sources.is_empty() && left_out.is_empty() {
+            return Err(Failure::Data(format!("{} has no files that can be checked", path_text(input))));
+        }
+        files.extend(sources.into_iter().map(|source| source.path));
+        unreadable.extend(left_out);
+    }
+    Ok((files, unreadable))
+}
+
+/// Adds the defects of the motion of a file, and of each model of a container with several.
+fn add_motion(args: &Args, path: &Path, text: &mut String, json: &mut Value) -> Result<(), Failure> {
+    let reports = Report::all(path)?;
+    let is_library = reports.len() > 1;
+    let mut models = Vec::new();
+    for report in reports {
+        let mut motion = report.to_json();
+        *text += &report.to_text();
+        if let Some(folder) = &args.pictures {
+            let files = report.draw(path, folder)?;
+            motion["pictures"] = files.iter().map(|file| file.to_string_lossy()).collect();
+            files.iter().for_each(|file| *text += &format!("  {}\n", path_text(file)));
+        }
+        models.push(motion);
+    }
+    json["motion"] = match is_library {
+        true => json!({ "models": models }),
+        false => models.pop().unwrap_or_default(),
+    };
+    Ok(())
 }
 
 /// Returns whether a file can be used, and its problems.

@@ -7,13 +7,14 @@ use condyle::{Affine, Pose, RawClip};
 use condyle_draw::marks::Mark;
 use condyle_draw::picture::{self, Format};
 use condyle_draw::{Look, Scene, View};
-use condyle_io::{Model, Options};
+use condyle_io::{Misfit, Model, OpenError, Options};
 use condyle_retarget::inspect::{Defect, Kind, duplicates, inspect};
 use condyle_retarget::rig::{Hints, find};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::model::humanoid::warn_of_bones;
+use crate::model::{container, document};
 use crate::output::{drawing, write_file};
 use crate::text::{counted, path_text, printable, table};
 
@@ -28,6 +29,8 @@ const RATE: f64 = 30.0;
 /// Defects in the motion of a file.
 pub(super) struct Report {
     model: Model,
+    /// Name of the model in a container with several.
+    name_in_file: Option<String>,
     /// Whether the lengths below are in metres.
     metres: Option<f64>,
     is_humanoid: bool,
@@ -38,10 +41,25 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Inspects all clips of a file that `check` can use.
-    pub(super) fn new(path: &Path) -> Result<Self, Failure> {
+    /// Inspects all clips of a file that `check` can use: one report, or one for each model of a container.
+    pub(super) fn all(path: &Path) -> Result<Vec<Self>, Failure> {
+        let failed = |error: OpenError| Failure::Data(error.to_string());
+        match condyle_io::open(path, &Options::default()) {
+            Err(OpenError::Misfit { misfit: Misfit::SeveralModels(names), name }) => {
+                let bytes = container::read(path)?;
+                let report = |wanted: &String| {
+                    let options = Options { model: Some(wanted), ..Options::default() };
+                    let model = condyle_io::from_bytes(&name, &bytes, &options).map_err(failed)?;
+                    Self::new(path, model, Some(wanted.clone()))
+                };
+                names.iter().map(report).collect()
+            }
+            opened => Ok(vec![Self::new(path, opened.map_err(failed)?, None)?]),
+        }
+    }
+
+    fn new(path: &Path, model: Model, name_in_file: Option<String>) -> Result<Self, Failure> {
         let name = path_text(path);
-        let model = condyle_io::open(path, &Options::default()).map_err(|e| Failure::Data(e.to_string()))?;
         let skeleton = &model.skeleton;
         let bones = model.asset.as_ref().map(|asset| asset.humanoid_bones()).unwrap_or_default();
         let first = model.clips.first().and_then(|it| {
@@ -64,7 +82,7 @@ impl Report {
         let same = duplicates(skeleton, &sources).map_err(unfit)?;
         // glTF is in metres unless the file states something else; a BVH states nothing.
         let metres = model.unit.or(model.asset.is_some().then_some(1.0));
-        Ok(Self { is_humanoid: map.is_some(), metres, clips, same, model })
+        Ok(Self { is_humanoid: map.is_some(), metres, clips, same, model, name_in_file })
     }
 
     /// Number of defects and of pairs of equal clips.
@@ -74,9 +92,10 @@ impl Report {
 
     pub(super) fn to_text(&self) -> String {
         let clips = counted(self.clips.len(), "clip", "clips");
+        let of = self.name_in_file.as_ref().map_or(String::new(), |name| format!(" of {}", printable(name)));
         let mut out = match self.count() {
-            0 => format!("  motion: {clips}, no defects\n"),
-            count => format!("  motion: {clips}, {}\n", counted(count, "defect", "defects")),
+            0 => format!("  motion{of}: {clips}, no defects\n"),
+            count => format!("  motion{of}: {clips}, {}\n", counted(count, "defect", "defects")),
         };
         if !self.is_humanoid {
             out += "  note: not a humanoid, so sliding feet are not looked for\n";
@@ -127,11 +146,15 @@ impl Report {
             json!({ "clip": name, "defects": defects.iter().map(defect).collect::<Vec<_>>() })
         });
         let names = |&(a, b): &(usize, usize)| [a, b].map(|at| self.clips[at].0.clone());
-        json!({
+        let mut found = json!({
             "humanoid": self.is_humanoid,
             "clips": clips.collect::<Vec<_>>(),
             "same": self.same.iter().map(names).collect::<Vec<_>>(),
-        })
+        });
+        if let Some(name) = &self.name_in_file {
+            found["model"] = name.as_str().into();
+        }
+        found
     }
 
     /// Draws the worst moment of each defect, and returns the files.
@@ -150,9 +173,11 @@ impl Report {
             .map(|(clip, it)| format!("{}: {} {}", self.clips[*clip].0, self.joint(it), self.what(it)))
             .collect();
         let clips: Vec<AnyClip<'static>> = self.model.clips.iter().map(|it| it.clip.clone()).collect();
-        let none = || wrong("the file has no document with meshes, so nothing can be drawn".into());
-        let asset = self.model.into_asset().map_err(|e| wrong(e.to_string()))?.ok_or_else(none)?.0;
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let asset = document::into_asset(path, self.model)?.0;
+        let mut stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(name) = &self.name_in_file {
+            stem += &format!("-{}", name.replace(['/', '\\'], "-"));
+        }
         let mut files = Vec::new();
         drawing(all.len(), |tick| {
             for (at, ((clip, defect), note)) in all.iter().zip(&notes).enumerate() {

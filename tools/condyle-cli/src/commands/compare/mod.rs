@@ -3,26 +3,27 @@
 mod picture;
 mod report;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use condyle::Dispatch;
 use condyle_encode::Shell;
-use condyle_io::compare::{Error, How, Pairing, Subject, common_shell, moments, pair_clips};
+use condyle_io::compare::{Difference, Error, How, Pairing, Subject, common_shell, moments, pair_clips};
 
 use self::picture::{Format, Series};
 use self::report::{Radius, Report, Unit, why_text};
 use crate::failure::{Failure, too_large};
 use crate::model::container::is_container;
-use crate::model::document::{scale_to, sources};
-use crate::model::{self, Model};
+use crate::model::document::scale_to;
+use crate::model::{self, Chosen, Model};
 use crate::options::heading::{PRECISION, REPORT};
+use crate::options::job::Job;
 use crate::options::numerics::Numerics;
 use crate::options::overwrite::Overwrite;
 use crate::options::quantity::{Length, decimal, fps_up_to, parse_length};
 use crate::options::source::{Which, find_clip};
 use crate::options::space::{Height, Space};
 use crate::options::work::{Limit, Work};
-use crate::output::{check_destination, print, print_json, progress, warn, write_file};
+use crate::output::{print, print_json, progress, warn, write_file};
 use crate::text::{counted, path_text, printable};
 
 /// Measure the distances between the vertices of two files while clips play
@@ -101,28 +102,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     args.shell.iter().for_each(|shell| shell.warn_above(0.5, "--shell"));
     let plot = args.plot.as_deref().map(|to| Format::of(to).map(|format| (to, format))).transpose()?;
-    let mut inputs: BTreeSet<PathBuf> = sources(&args.a, None);
-    inputs.extend(sources(&args.b, None));
-    plot.iter().try_for_each(|(to, _)| check_destination(to, &inputs, args.overwrite))?;
-    let which = args.which.name();
-    if which.is_some() && ![&args.a, &args.b].into_iter().any(|path| is_container(path)) {
-        return Err(Failure::Usage(
-            "--model is for a .condyle with several models; neither file is one".into(),
-        ));
-    }
-    let are_containers = [&args.a, &args.b].into_iter().all(|path| is_container(path));
-    let open = |path: &Path| {
-        // A container that was encoded with --up z is +Y up already.
-        let up = args.space.up.filter(|_| are_containers || !is_container(path));
-        let which = which.filter(|_| is_container(path));
-        model::open(path, which, None, Space { up, ..args.space }, args.json)
-    };
-    let (a, b) = (open(&args.a)?, open(&args.b)?);
-    for (path, model) in [(&args.a, &a), (&args.b, &b)] {
-        inputs.extend(sources(path, Some(&model.asset.document)));
-    }
-    plot.iter().try_for_each(|(to, _)| check_destination(to, &inputs, args.overwrite))?;
-
+    let mut job = Job::new([&args.a, &args.b], &args.plot, args.overwrite)?;
+    let [a, b] = open(args, &mut job)?;
     let all = a.clips();
     let wanted = args.clip.as_deref().filter(|_| !all.is_empty());
     let wanted = wanted.map(|name| find_clip(a.asset.document.name(), &all, name)).transpose()?;
@@ -130,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let assets = [&a.asset, &b.asset];
     let (a, b) = (subject(&a)?, subject(&b)?);
     let clips = clips(args, &a, &b, wanted)?;
-    let mut budget = args.limit.budget(&inputs);
+    let mut budget = job.budget(args.limit);
     let mut count = 0;
     for &(this, that) in &clips {
         let (this, that) = (&a.clips()[this], &b.clips()[that]);
@@ -151,10 +132,42 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             false => print(&found.to_text(&[])),
         };
     }
+    let rows = measure(args, dispatch, &found, &clips, count)?;
+    plot.map_or(Ok(()), |(to, format)| write_plot(to, format, &found, rows))
+}
 
+/// Opens both files.
+fn open(args: &Args, job: &mut Job) -> Result<[Model; 2], Failure> {
+    let which = args.which.name();
+    if which.is_some() && ![&args.a, &args.b].into_iter().any(|path| is_container(path)) {
+        return Err(Failure::Usage(
+            "--model is for a .condyle with several models; neither file is one".into(),
+        ));
+    }
+    let are_containers = [&args.a, &args.b].into_iter().all(|path| is_container(path));
+    let mut open = |path: &Path| {
+        // A container that was encoded with --up z is +Y up already.
+        let up = args.space.up.filter(|_| are_containers || !is_container(path));
+        let which = Chosen { model: which, clip: args.clip.as_deref() };
+        let which = if is_container(path) { which } else { Chosen::default() };
+        let model = model::open(path, which, None, Space { up, ..args.space }, args.json)?;
+        job.also_read(&model.sources)?;
+        Ok::<_, Failure>(model)
+    };
+    Ok([open(&args.a)?, open(&args.b)?])
+}
+
+/// Compares pairs of clips at `count` moments, and prints the distances.
+fn measure(
+    args: &Args,
+    dispatch: Dispatch,
+    found: &Report<'_>,
+    clips: &[(usize, usize)],
+    count: usize,
+) -> Result<Vec<(usize, Difference)>, Failure> {
     let bar = progress(count, "comparing");
     let mut rows = Vec::new();
-    for &pair in &clips {
+    for &pair in clips {
         let tick = |moments: usize| {
             bar.inc(moments as u64);
             true
@@ -170,18 +183,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if !args.json {
         print(&found.to_text(&rows))?;
     }
-    if let Some((to, format)) = plot {
-        let series = rows.into_iter().map(|(clip, difference)| Series {
-            name: printable(found.pairing.subjects()[0].clips()[clip].name()),
-            points: difference
-                .over_time
-                .into_iter()
-                .map(|(t, d)| (t, 1000.0 * found.unit.metres * d))
-                .collect(),
-        });
-        let bytes = picture::draw(series.collect(), format)?;
-        write_file(to.to_path_buf(), |out| out.write_all(&bytes))?;
-    }
+    Ok(rows)
+}
+
+/// Plots the largest distance of each clip over time.
+fn write_plot(
+    to: &Path,
+    format: Format,
+    found: &Report<'_>,
+    rows: Vec<(usize, Difference)>,
+) -> Result<(), Failure> {
+    let metres = found.unit.metres;
+    let series = rows.into_iter().map(|(clip, difference)| Series {
+        name: printable(found.pairing.subjects()[0].clips()[clip].name()),
+        points: difference.over_time.into_iter().map(|(t, d)| (t, 1000.0 * metres * d)).collect(),
+    });
+    let bytes = picture::draw(series.collect(), format)?;
+    write_file(to.to_path_buf(), |out| out.write_all(&bytes))?;
     Ok(())
 }
 

@@ -5,7 +5,6 @@ mod report;
 mod row;
 mod settings;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -26,13 +25,12 @@ use crate::model::container::is_container;
 use crate::model::document::{self, metres_per_unit, warn_of_repairs};
 use crate::model::open_onto;
 use crate::options::heading::{INPUT, OUTPUT, REPORT};
+use crate::options::job;
 use crate::options::overwrite::Overwrite;
 use crate::options::space::{Height, Space};
 use crate::options::threads::Threads;
 use crate::options::work::Limit;
-use crate::output::{
-    check_destination, check_ending, finish_file, keep_all, print, print_json, progress, warn,
-};
+use crate::output::{Written, check_ending, finish_file, keep_all, print, print_json, progress, warn};
 use crate::text::{counted, hertz, millimetres, path_text, printable, size, table};
 
 /// Compress clips of models or of a folder, with a bounded error
@@ -132,6 +130,37 @@ impl Args {
 
 /// Encodes models.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    check_options(args)?;
+    let begin = Instant::now();
+    let mut files =
+        job::Job::new(&args.models, std::iter::once(&args.output).chain(&args.report), args.overwrite)?;
+    args.settings.warn_of_sizes();
+    let jobs = open_all(args, &mut files)?;
+    let mut budget = files.budget(args.limit);
+    for job in &jobs {
+        for clip in &job.asset.clips {
+            budget.afford(&path_text(job.path), clip.name(), &args.settings.work(job, clip)?)?;
+        }
+    }
+    let rows = encode_all(args, &jobs)?;
+    warn_of_bounds(&rows);
+    warn_of_frames(args, &rows);
+    let bytes = container(args, &jobs, &rows)?;
+    let mut files = vec![finish_file(args.output.clone(), |out| out.write_all(&bytes))?];
+    if let Some(to) = &args.report {
+        let page = report::page(args.settings.error.metres, &rows);
+        files.push(finish_file(to.clone(), |out| out.write_all(page.as_bytes()))?);
+    }
+    let file = &keep_all(files)?[0];
+    let took = begin.elapsed().as_secs_f64();
+    match args.json {
+        true => print_rows(args, &rows, file, took),
+        false => print(&to_text(&jobs, &rows, &Written::summary(std::slice::from_ref(file)), took)),
+    }
+}
+
+/// Rejects options for folders, and outputs of other formats.
+fn check_options(args: &Args) -> Result<(), Failure> {
     let of_folders = [(args.body.is_some(), "--body"), (args.parts.is_some(), "--parts")];
     if let Some((_, option)) = of_folders.iter().find(|(given, _)| *given) {
         let name = path_text(&args.models[0]);
@@ -139,19 +168,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "{option} is for a folder, and {name} is not one; give a folder, or leave {option} out"
         )));
     }
-    let begin = Instant::now();
-    let destinations: Vec<&Path> =
-        std::iter::once(&args.output).chain(&args.report).map(PathBuf::as_path).collect();
-    let mut sources: BTreeSet<PathBuf> =
-        args.models.iter().flat_map(|path| document::sources(path, None)).collect();
     check_ending(&args.output, "condyle", "a container")?;
-    args.report.iter().try_for_each(|to| check_ending(to, "html", "a page"))?;
-    destinations.iter().try_for_each(|to| check_destination(to, &sources, args.overwrite))?;
-    args.settings.warn_of_sizes();
+    args.report.iter().try_for_each(|to| check_ending(to, "html", "a page"))
+}
+
+/// Opens all models; with --onto, one model with the clips of all files.
+fn open_all<'a>(args: &'a Args, files: &mut job::Job) -> Result<Vec<Job<'a>>, Failure> {
     let jobs = match &args.onto {
         Some(onto) => {
-            let (asset, files) = open_onto(&args.models, onto, args.space, args.height.length, false)?;
-            sources.extend(files);
+            let (asset, read) = open_onto(&args.models, onto, args.space, args.height.length, false)?;
+            files.also_read(&read)?;
             vec![job(args, onto, asset)?]
         }
         None => args
@@ -161,34 +187,32 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             .collect::<Result<Vec<_>, _>>()?,
     };
     for job in &jobs {
-        sources.extend(document::sources(job.path, Some(&job.asset.document)));
+        files.also_read(&document::sources(job.path, Some(&job.asset.document)))?;
     }
-    destinations.iter().try_for_each(|to| check_destination(to, &sources, args.overwrite))?;
-    if let Some((this, that)) = twins(&jobs) {
-        return Err(Failure::Usage(format!(
+    match twins(&jobs) {
+        Some((this, that)) => Err(Failure::Usage(format!(
             "{} and {} would both be named {} in the output; rename one",
             path_text(this.path),
             path_text(that.path),
             printable(&this.name)
-        )));
+        ))),
+        None => Ok(jobs),
     }
+}
 
-    let mut budget = args.limit.budget(&sources);
-    for job in &jobs {
-        for clip in &job.asset.clips {
-            budget.afford(&path_text(job.path), clip.name(), &args.settings.work(job, clip)?)?;
-        }
-    }
-
-    let pool = args.threads.pool()?;
+/// Encodes the clips of all models.
+fn encode_all<'a>(args: &Args, jobs: &'a [Job<'a>]) -> Result<Vec<Row<'a>>, Failure> {
     let all: Vec<_> =
         jobs.iter().flat_map(|job| job.asset.clips.iter().map(move |clip| (job, clip))).collect();
     let bar = progress(PERCENT as usize * all.len(), "encoding");
-    let rows: Result<Vec<Row<'_>>, Failure> =
-        pool.install(|| all.par_iter().map(|&(job, clip)| row(job, clip, &bar)).collect());
+    let rows =
+        args.threads.pool()?.install(|| all.par_iter().map(|&(job, clip)| row(job, clip, &bar)).collect());
     bar.finish_and_clear();
-    let rows = rows?;
+    rows
+}
 
+/// Warns about clips whose error is above the bound, and about fallback tracks.
+fn warn_of_bounds(rows: &[Row<'_>]) {
     for row in rows.iter().filter(|row| row.units() > row.job.options.budget) {
         let error = millimetres(row.error_max());
         let name = printable(&row.name);
@@ -199,7 +223,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             ),
         );
     }
-    for row in &rows {
+    for row in rows {
         // Only tracks of joints count: scalar tracks with keys between the frames are fallback tracks in good
         // clips too.
         let count = row.encoded.fallback.iter().filter(|target| target.joint().is_some()).count();
@@ -213,40 +237,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             );
         }
     }
-    for row in &rows {
+}
+
+/// Warns about keys between the frames, and about motion far from the origin.
+fn warn_of_frames(args: &Args, rows: &[Row<'_>]) {
+    for row in rows {
         let notes = [row.off_frames(), row.far_away(args.settings.error.metres)];
         for what in notes.into_iter().flatten() {
             warn(row.job.path, &format!("{}: {what}", printable(&row.name)));
         }
     }
-    let bytes = container(args, &jobs, &rows)?;
-    let mut files = vec![finish_file(args.output.clone(), |out| out.write_all(&bytes))?];
-    if let Some(to) = &args.report {
-        let page = report::page(args.settings.error.metres, &rows);
-        files.push(finish_file(to.clone(), |out| out.write_all(page.as_bytes()))?);
-    }
-    let file = &keep_all(files)?[0];
-    let took = begin.elapsed().as_secs_f64();
-    if !args.json {
-        return print(&to_text(
-            &jobs,
-            &rows,
-            &format!("{}: {}", path_text(&file.path), size(bytes.len())),
-            took,
-        ));
-    }
-    rows.iter().try_for_each(|row| print_json(&row.to_json(args.settings.error.metres).to_string()))?;
-    let totals = Totals::of(&rows);
-    print_json(
-        &json!({
-            "file": file.to_json(),
-            "clips": rows.len(),
-            "raw_bytes": totals.raw_bytes,
-            "bytes": totals.bytes,
-            "encode_s": took,
-        })
-        .to_string(),
-    )
 }
 
 /// Progress bar steps for each clip.
@@ -354,6 +354,22 @@ fn container(args: &Args, jobs: &[Job<'_>], rows: &[Row<'_>]) -> Result<Vec<u8>,
         }
     }
     Ok(writer.finish())
+}
+
+/// Prints one JSON object for each clip, then one for the file.
+fn print_rows(args: &Args, rows: &[Row<'_>], file: &Written, took: f64) -> Result<(), Failure> {
+    rows.iter().try_for_each(|row| print_json(&row.to_json(args.settings.error.metres).to_string()))?;
+    let totals = Totals::of(rows);
+    print_json(
+        &json!({
+            "file": file.to_json(),
+            "clips": rows.len(),
+            "raw_bytes": totals.raw_bytes,
+            "bytes": totals.bytes,
+            "encode_s": took,
+        })
+        .to_string(),
+    )
 }
 
 fn to_text(jobs: &[Job<'_>], rows: &[Row<'_>], file: &str, took: f64) -> String {

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use condyle_io::LibraryError;
-use condyle_io::distinct;
+use condyle_io::job::{LeftOut, Made, WriteError};
+use condyle_io::{LibraryError, distinct};
 use serde_json::{Value, json};
 
-use super::LeftOut;
 use super::part::{ClipLine, Part};
 use crate::failure::Failure;
 use crate::model::container::unfit;
-use crate::output::{Draft, Written, progress, unwritable};
+use crate::output::{Written, draft, progress};
 
 /// The written file, and its figures.
 pub(super) struct Library {
@@ -20,23 +19,23 @@ pub(super) struct Library {
 }
 
 /// Joins the parts to one library, and stores equal skeletons once.
-pub(super) fn join(to: &Path, parts: &[Part], left_out: &[LeftOut]) -> Result<Library, Failure> {
+pub(super) fn join(to: &Path, parts: &[Made<Part>], left_out: &[LeftOut]) -> Result<Library, Failure> {
     let columns = Columns::of(parts);
-    let all: Vec<_> = parts.iter().map(Part::data).collect();
+    let all: Vec<_> = parts.iter().map(|made| made.part.data()).collect();
     let metadata = columns.to_json(left_out).to_string();
     let library = condyle_io::Library { parts: &all, names: Some(&columns.names), metadata: Some(&metadata) };
     let bar = progress(2 * parts.len(), "joining");
-    let mut draft = Draft::new(to.to_path_buf())?;
+    let mut draft = draft(to.to_path_buf())?;
     let mut step = || {
         bar.inc(1);
         true
     };
     let written = draft.append(|out| Ok(library.write(out, &mut step)))?;
     let written = written.map_err(|error| match error {
-        LibraryError::Unreadable(at, error) => parts[at].unfit(&error),
-        LibraryError::Unfit(at, error) => parts[at].unfit(&error),
-        LibraryError::Changed(at) => parts[at].changed(),
-        LibraryError::Output(error) => unwritable(to, &error),
+        LibraryError::Unreadable(at, error) => parts[at].part.unfit(&error),
+        LibraryError::Unfit(at, error) => parts[at].part.unfit(&error),
+        LibraryError::Changed(at) => parts[at].part.changed(),
+        LibraryError::Output(error) => WriteError { path: to.to_path_buf(), error }.into(),
         other => unfit(to, &other),
     })?;
     bar.finish_and_clear();
@@ -51,14 +50,14 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn of(parts: &'a [Part]) -> Self {
+    fn of(parts: &'a [Made<Part>]) -> Self {
         let mut it = Self { names: vec![], sources: vec![], clips: vec![] };
-        for part in parts {
-            let stem = part.source.rsplit_once('.').map_or(&*part.source, |(stem, _)| stem);
+        for Made { source, part, .. } in parts {
+            let stem = source.rsplit_once('.').map_or(&**source, |(stem, _)| stem);
             for clip in &part.clips {
                 let several = part.clips.len() > 1;
                 it.names.push(if several { format!("{stem}/{}", clip.name) } else { stem.into() });
-                it.sources.push(&part.source);
+                it.sources.push(source);
                 it.clips.push(clip);
             }
         }

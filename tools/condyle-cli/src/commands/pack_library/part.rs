@@ -3,10 +3,11 @@
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use condyle::container::{Container, ContainerWriter, EntryKind, checksum};
 use condyle_body::BodyModel;
+use condyle_gltf::Asset;
+use condyle_io::job::{PartError, Parts, Source, named_stamp};
 use condyle_io::{Format, Options, PartData, Person, Severity};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -20,17 +21,12 @@ use crate::options::work::Limit;
 use crate::output::write_file;
 use crate::text::path_text;
 
-/// A file to encode.
-pub(super) struct Source {
-    pub(super) path: PathBuf,
-    /// Path in the folder, with `/` as the separator.
-    pub(super) name: String,
-    /// Path of the encoded file.
-    pub(super) part: PathBuf,
-}
-
 /// Settings common to all files.
-pub(super) struct How<'a> {
+pub(super) struct Encoding<'a> {
+    /// Folder of the motions.
+    pub(super) root: &'a Path,
+    /// Folder of the encoded files.
+    pub(super) parts: &'a Path,
     pub(super) settings: &'a Settings,
     pub(super) space: Space,
     /// Body model (SMPL family) for .npz motions, and its path.
@@ -40,15 +36,12 @@ pub(super) struct How<'a> {
 
 /// An encoded file.
 pub(super) struct Part {
-    pub(super) source: String,
     path: PathBuf,
     /// Checksum of all its bytes, which must not change before they are in the library.
     checksum: u64,
     pub(super) clips: Vec<ClipLine>,
     /// Height at rest in metres; 0 if unknown.
     pub(super) height: f64,
-    /// Encoded by an earlier run.
-    pub(super) is_old: bool,
 }
 
 /// Figures of a clip.
@@ -68,39 +61,108 @@ pub(super) struct ClipLine {
     pub(super) repairs: u64,
 }
 
-impl Source {
-    pub(super) fn new(folder: &Path, path: &Path, parts: &Path) -> Self {
-        let inside = path.strip_prefix(folder).unwrap_or(path);
-        let names: Vec<_> = inside.iter().map(|name| name.to_string_lossy()).collect();
-        let mut part = parts.join(inside).into_os_string();
+impl Parts for Encoding<'_> {
+    type Part = Part;
+    type Error = Failure;
+
+    fn kept(&self, source: &Source) -> Option<Part> {
+        let path = self.part(source);
+        let bytes = std::fs::read(&path).ok()?;
+        Part::known(path, &bytes, &self.stamp(source))
+    }
+
+    fn make(&self, source: &Source) -> Result<Part, PartError<Failure>> {
+        let (path, stamp) = (self.part(source), self.stamp(source));
+        let bytes = self.encode(source, &stamp).map_err(|why| {
+            // Do not leak the absolute path of the folder.
+            let file = path_text(&self.root.join(&source.name));
+            PartError::Unusable(Failure::Data(why.to_string().replace(&file, &source.name)))
+        })?;
+        write_file(path.clone(), |out| out.write_all(&bytes)).map_err(PartError::Fatal)?;
+        let changed = || Failure::Data(format!("{} has changed", path_text(&path)));
+        Part::known(path.clone(), &bytes, &stamp).ok_or_else(|| PartError::Fatal(changed()))
+    }
+}
+
+impl Encoding<'_> {
+    /// Returns the path of the encoded file.
+    fn part(&self, source: &Source) -> PathBuf {
+        let mut part = self.parts.join(&source.inside).into_os_string();
         part.push(".condyle");
-        Self { path: path.to_path_buf(), name: names.join("/"), part: part.into() }
+        part.into()
     }
 
-    /// Returns the part of an earlier run if it has the same files and settings, else a new one.
-    pub(super) fn part(&self, how: &How<'_>) -> Result<Part, Why> {
-        let stamp = json!({
-            "source": self.name,
-            "settings": format!("{:?} {:?}", how.space, how.settings),
-            "body": how.body.filter(|_| self.is_of_body()).map(|(path, _)| file_stamp(path)),
+    fn stamp(&self, source: &Source) -> Value {
+        json!({
+            "source": source.name,
+            "settings": format!("{:?} {:?}", self.space, self.settings),
+            "body": self.body.filter(|_| is_of_body(source)).map(|(path, _)| named_stamp(path)),
             "version": env!("CARGO_PKG_VERSION"),
-        });
-        if let Some(part) = std::fs::read(&self.part).ok().and_then(|bytes| self.known(&bytes, &stamp, true))
-        {
-            return Ok(part);
-        }
-        let bytes = self.encode(&stamp, how).map_err(Why::Unusable)?;
-        write_file(self.part.clone(), |out| out.write_all(&bytes)).map_err(Why::Unwritable)?;
-        let part = self.known(&bytes, &stamp, false);
-        part.ok_or_else(|| Why::Unwritable(Failure::Data(format!("{} has changed", path_text(&self.part)))))
+        })
     }
 
+    /// Opens the file, and returns it with its metres per unit.
+    fn open(&self, source: &Source) -> Result<(Asset, f64), Failure> {
+        match self.body {
+            Some((_, model)) if is_of_body(source) => {
+                let person = Some(Person::Of(model));
+                let options = Options { person, z_up: self.space.is_z_up(), ..Options::default() };
+                Ok((document::open_with(&source.path, &options)?, 1.0))
+            }
+            None if is_of_body(source) => {
+                Err(Failure::Data("it may be the motion of a body; give its body model with --body".into()))
+            }
+            _ => {
+                let asset = encode::open(&source.path, self.space)?;
+                let unit = asset.unit().unwrap_or(1.0);
+                Ok((asset, unit))
+            }
+        }
+    }
+
+    fn encode(&self, source: &Source, stamp: &Value) -> Result<Vec<u8>, Failure> {
+        let (asset, unit) = self.open(source)?;
+        let name = path_text(&source.path);
+        let repairs = asset.problems.iter().filter(|it| it.severity == Severity::Warning).count();
+        let job = self.settings.job(&source.path, asset, unit)?;
+        if job.asset.clips.is_empty() {
+            return Err(Failure::Data("it holds no motion".into()));
+        }
+        let files = document::sources(&source.path, Some(&job.asset.document));
+        let mut budget = self.limit.budget(&files);
+        for clip in &job.asset.clips {
+            budget.afford(&name, clip.name(), &self.settings.work(&job, clip)?)?;
+        }
+        let mut writer = ContainerWriter::default();
+        let failed = |error: condyle::Error| too_large(&name, &error);
+        let model = writer.add_skeleton(&source.name, &job.asset.skeleton).map_err(failed)?;
+        writer.set_unit(model, unit as f32).map_err(failed)?;
+        let mut clips = Vec::new();
+        for clip in &job.asset.clips {
+            let row = encode::row(&job, clip, &ProgressBar::hidden())?;
+            row.add_to(&mut writer, model).map_err(failed)?;
+            clips.push(ClipLine::of(&row, repairs as u64).to_json());
+        }
+        let files: Value = files.iter().map(|file| named_stamp(file)).collect();
+        let height = job.asset.rest_height().map_or(0.0, |units| unit * units);
+        let height = if height.is_finite() { height } else { 0.0 };
+        let told = json!({ "stamp": stamp, "files": files, "clips": clips, "height_m": height }).to_string();
+        writer.add(EntryKind::Metadata, "part", None, told.as_bytes()).map_err(failed)?;
+        Ok(writer.finish())
+    }
+}
+
+fn is_of_body(source: &Source) -> bool {
+    has_format(&source.path, Format::Body)
+}
+
+impl Part {
     /// Returns the part if it is complete, has this stamp, and was made from the existing files.
-    fn known(&self, bytes: &[u8], stamp: &Value, is_old: bool) -> Option<Part> {
+    fn known(path: PathBuf, bytes: &[u8], stamp: &Value) -> Option<Self> {
         let container = Container::from_bytes(bytes).ok()?;
         let entry = container.entries().find(|entry| entry.kind == EntryKind::Metadata)?;
         let told: Value = serde_json::from_slice(container.data(entry.index).ok()?).ok()?;
-        let is_same = |file: &Value| Some(file_stamp(Path::new(file["path"].as_str()?)) == *file);
+        let is_same = |file: &Value| Some(named_stamp(Path::new(file["path"].as_str()?)) == *file);
         if told["stamp"] != *stamp
             || !told["files"].as_array()?.iter().all(|file| is_same(file) == Some(true))
         {
@@ -110,73 +172,9 @@ impl Source {
         let whole = container.entries().all(|entry| container.data(entry.index).is_ok());
         let clips = told["clips"].as_array().filter(|_| whole)?;
         let clips = clips.iter().map(ClipLine::of_json).collect::<Option<_>>()?;
-        let checksum = checksum(bytes);
-        let height = told["height_m"].as_f64()?;
-        Some(Part { source: self.name.clone(), path: self.part.clone(), checksum, clips, height, is_old })
+        Some(Self { path, checksum: checksum(bytes), clips, height: told["height_m"].as_f64()? })
     }
 
-    fn is_of_body(&self) -> bool {
-        has_format(&self.path, Format::Body)
-    }
-
-    fn encode(&self, stamp: &Value, how: &How<'_>) -> Result<Vec<u8>, Failure> {
-        let How { settings, .. } = *how;
-        let (asset, unit) = match how.body {
-            Some((_, model)) if self.is_of_body() => {
-                let person = Some(Person::Of(model));
-                let options = Options { person, z_up: how.space.is_z_up(), ..Options::default() };
-                (document::open_with(&self.path, &options)?, 1.0)
-            }
-            None if self.is_of_body() => {
-                return Err(Failure::Data(
-                    "it may be the motion of a body; give its body model with --body".into(),
-                ));
-            }
-            _ => {
-                let asset = encode::open(&self.path, how.space)?;
-                let unit = asset.unit().unwrap_or(1.0);
-                (asset, unit)
-            }
-        };
-        let name = path_text(&self.path);
-        let repairs = asset.problems.iter().filter(|it| it.severity == Severity::Warning).count();
-        let job = settings.job(&self.path, asset, unit)?;
-        if job.asset.clips.is_empty() {
-            return Err(Failure::Data("it holds no motion".into()));
-        }
-        let files = document::sources(&self.path, Some(&job.asset.document));
-        let mut budget = how.limit.budget(&files);
-        for clip in &job.asset.clips {
-            budget.afford(&name, clip.name(), &settings.work(&job, clip)?)?;
-        }
-        let mut writer = ContainerWriter::default();
-        let failed = |error: condyle::Error| too_large(&name, &error);
-        let model = writer.add_skeleton(&self.name, &job.asset.skeleton).map_err(failed)?;
-        writer.set_unit(model, unit as f32).map_err(failed)?;
-        let mut clips = Vec::new();
-        for clip in &job.asset.clips {
-            let row = encode::row(&job, clip, &ProgressBar::hidden())?;
-            row.add_to(&mut writer, model).map_err(failed)?;
-            clips.push(ClipLine::of(&row, repairs as u64).to_json());
-        }
-        let files: Value = files.iter().map(|file| file_stamp(file)).collect();
-        let height = job.asset.rest_height().map_or(0.0, |units| unit * units);
-        let height = if height.is_finite() { height } else { 0.0 };
-        let told = json!({ "stamp": stamp, "files": files, "clips": clips, "height_m": height }).to_string();
-        writer.add(EntryKind::Metadata, "part", None, told.as_bytes()).map_err(failed)?;
-        Ok(writer.finish())
-    }
-}
-
-/// Reason why a file has no part.
-pub(super) enum Why {
-    /// The file cannot be used, and the library is made without it.
-    Unusable(Failure),
-    /// The part cannot be written.
-    Unwritable(Failure),
-}
-
-impl Part {
     /// Returns the file of the part; its checksum must match the described clips.
     pub(super) fn data(&self) -> condyle_io::Part<'_> {
         condyle_io::Part { data: PartData::File(&self.path), unit: None, checksum: Some(self.checksum) }
@@ -190,17 +188,6 @@ impl Part {
         let path = path_text(&self.path);
         Failure::Data(format!("{path} has changed since; give each run a separate --parts folder"))
     }
-}
-
-/// Returns figures that change when a file changes.
-fn file_stamp(path: &Path) -> Value {
-    let file = std::fs::metadata(path).ok();
-    let modified = file.as_ref().and_then(|file| file.modified().ok()?.duration_since(UNIX_EPOCH).ok());
-    json!({
-        "path": path.to_string_lossy(),
-        "bytes": file.map(|file| file.len()),
-        "modified_ns": modified.map(|time| time.as_nanos().to_string()),
-    })
 }
 
 impl ClipLine {

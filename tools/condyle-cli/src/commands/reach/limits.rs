@@ -6,12 +6,12 @@ use condyle_solve::{FitOptions, JointLimit, Limits, Swing};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::model::limits;
+use crate::model::{self, limits};
 use crate::options::heading::LIMITS;
 use crate::options::job::Job;
 use crate::options::overwrite::Overwrite;
-use crate::options::source::{self, Which, find_clip};
-use crate::options::space::{Height, Space};
+use crate::options::source::{Which, find_clip};
+use crate::options::space::Space;
 use crate::options::work::Limit;
 use crate::output::{check_ending, print, print_json, warn, write_file};
 use crate::text::{counted, path_text, printable, table};
@@ -109,9 +109,9 @@ pub(super) fn learn(args: &FitLimits<'_>) -> Result<(), Failure> {
     if let Some(output) = args.output {
         check_ending(output, "json", "a file of joint limits")?;
     }
-    let job = Job { path, output: args.output, overwrite: args.overwrite };
-    let model =
-        job.open(|| source::open(path, args.which, args.onto, (args.space, Height::default()), false))?;
+    let mut job = Job::new([path], args.output, args.overwrite)?;
+    let which = args.which.chosen(args.clips.first().map(String::as_str), args.onto)?;
+    let model = job.open(path, || model::open(path, which, args.onto, args.space, false))?;
     let mut clips = model.clips();
     if !args.clips.is_empty() {
         let mut wanted = Vec::new();
@@ -125,7 +125,7 @@ pub(super) fn learn(args: &FitLimits<'_>) -> Result<(), Failure> {
     let Fit { margin, soft } = *args.fit;
     let margin = margin.unwrap_or(MARGIN).to_radians();
     let options = FitOptions { margin, soft: soft.unwrap_or(0.0), ..FitOptions::default() };
-    let mut budget = args.limit.budget(&model.sources);
+    let mut budget = job.budget(args.limit);
     let fitted = limits::fit(path, &model, &clips, &options, &mut budget)?;
     let skeleton = &model.asset.skeleton;
     let (json, left_out) = limits::to_json(&fitted, skeleton);

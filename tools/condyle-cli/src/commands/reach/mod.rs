@@ -171,11 +171,11 @@ const LONGEST: usize = 100_000;
 const TRIES: u64 = 4;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let (path, picture) = (&args.model, &args.picture);
+    let picture = &args.picture;
     let dispatch = picture.numerics.apply()?;
     if args.fit_limits {
         return limits::learn(&FitLimits {
-            model: path,
+            model: &args.model,
             which: &args.input.which,
             space: args.input.space,
             onto: args.input.onto.as_deref(),
@@ -200,6 +200,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "several --clip are for --fit-limits: give one clip, or blend with `condyle render`".into(),
         ));
     }
+    reach(args, dispatch, to)
+}
+
+/// Solves for the goals, and writes the result.
+fn reach(args: &Args, dispatch: Dispatch, to: &Path) -> Result<(), Failure> {
+    let (path, picture) = (&args.model, &args.picture);
     let format = format(args, to)?;
     if is_container(path) {
         let name = path_text(path);
@@ -207,12 +213,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "{name} is compressed; `condyle decode` writes its clips as a document"
         )));
     }
-    let job = Job::writing(path, to, picture.overwrite);
-    let (model, metres) = job.open(|| args.input.open_scaled(path, picture.json))?;
+    let mut job = Job::writing(path, to, picture.overwrite)?;
+    let (model, metres) =
+        job.open(path, || args.input.open_scaled(path, args.clips.first(), picture.json))?;
     let asset = &model.asset;
     let source = args.clips.find(&model)?.pop();
     let clip = source.as_ref().and_then(Playable::as_raw);
-    let mut budget = picture.limit.budget(&model.sources);
+    let mut budget = job.budget(picture.limit);
     let limits =
         picture.limits.as_ref().map(|choice| choice.limits(path, &model, &mut budget)).transpose()?;
     let solver = solver(args, asset, clip, metres)?.within(limits);
@@ -250,7 +257,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let measured = Residuals { solver: &solver, skeleton: &asset.skeleton, before: clip, after: &reached };
     let rows = report::rows(&measured, &moments, &solved, metres).map_err(|e| failed(&e))?;
     rows.iter().for_each(|row| tell(path, row, &solver));
-    let file = write_file(to.clone(), |out| out.write_all(&bytes))?;
+    let file = write_file(to.to_path_buf(), |out| out.write_all(&bytes))?;
     answer(args, dispatch, &measured, (&rows, &solved), &file)
 }
 

@@ -17,7 +17,7 @@ use condyle_retarget::rig::Found;
 use condyle_retarget::{Certificate, Plan, PlanOptions, Ratio};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::report::{ClipDone, Done};
 use super::{Args, Ground, report, space};
@@ -26,7 +26,7 @@ use crate::failure::{Failure, too_large};
 use crate::model::container::has_format;
 use crate::model::humanoid::Who;
 use crate::model::playable::Playable;
-use crate::model::{self, Model};
+use crate::model::{self, Chosen, Model};
 use crate::options::job::Job;
 use crate::options::source::find_clip;
 use crate::options::work::Work;
@@ -66,8 +66,9 @@ pub(super) struct Target {
 impl Target {
     pub(super) fn open(args: &Args) -> Result<Self, Failure> {
         let path = &args.on;
+        let mut job = Job::reading(path)?;
         let model =
-            Job::reading(path).open(|| model::open(path, None, None, args.space.character(), false))?;
+            job.open(path, || model::open(path, Chosen::default(), None, args.space.character(), false))?;
         let metres = space::metres(path, &model);
         if args.fail_over {
             space::needed(path, metres, "--on-unit", "--fail-over")?;
@@ -108,9 +109,9 @@ pub(super) fn run(
     form: Form,
 ) -> Result<Done, Failure> {
     let name = path_text(path);
-    let model = Job::reading(path).open(|| match body {
+    let model = Job::reading(path)?.open(path, || match body {
         Some(body) if has_format(path, Format::Body) => model::open_person(path, body, args.space.motion()),
-        _ => model::open(path, None, None, args.space.motion(), false),
+        _ => model::open(path, args.which.or_with(args.clip.as_deref()), None, args.space.motion(), false),
     })?;
     let mut clips = model.clips();
     if let Some(wanted) = &args.clip {
@@ -270,11 +271,6 @@ fn bvh(target: &Target, clip: &RawClip) -> Result<Vec<u8>, Failure> {
     let text = condyle_bvh::write(&target.model.asset.skeleton, clip, &WriteOptions::new(rate));
     let text = text.map_err(|e| Failure::Data(format!("{}: {e}", path_text(&target.path))))?;
     Ok(text.into_bytes())
-}
-
-/// Returns the JSON of a finished file.
-pub(super) fn stamp_of(done: &Done) -> Value {
-    json!({ "clips": report::clips(done), "doubts": done.doubts })
 }
 
 #[cfg(test)]

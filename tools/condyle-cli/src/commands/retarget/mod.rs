@@ -14,10 +14,12 @@ use self::space::Spaces;
 use crate::failure::Failure;
 use crate::model::body_model;
 use crate::options::heading::{OUTPUT, REPORT};
+use crate::options::job::Job;
 use crate::options::overwrite::Overwrite;
+use crate::options::source::Which;
 use crate::options::threads::Threads;
 use crate::options::work::Limit;
-use crate::output::{check_destination, print, print_json};
+use crate::output::{print, print_json, write_file};
 use crate::text::{ending, path_text};
 
 /// Put the motion of one humanoid on another one, with feet that stand
@@ -79,6 +81,8 @@ pub(crate) struct Args {
     /// Select a clip by name or index [default: all]
     #[arg(long, value_name = "NAME|INDEX")]
     clip: Option<String>,
+    #[command(flatten)]
+    which: Which,
     /// Size of the steps: by legs and hips, by the height of the hips, or this multiple of the source's in
     /// metres
     #[arg(long, value_name = "legs|hip-height|NUMBER", default_value = "legs", value_parser = parse_ratio)]
@@ -148,10 +152,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     };
     let target = Target::open(args)?;
-    check_destination(&args.output, target.sources(), args.overwrite)?;
+    let mut job = Job::writing(&args.source, &args.output, args.overwrite)?;
+    job.also_read(target.sources())?;
     let done = args.threads.pool()?.install(|| job::run(args, &args.source, body.as_ref(), &target, form))?;
-    check_destination(&args.output, &done.sources, args.overwrite)?;
-    let file = crate::output::write_file(args.output.clone(), |out| out.write_all(&done.bytes))?;
+    job.also_read(&done.sources)?;
+    let file = write_file(args.output.clone(), |out| out.write_all(&done.bytes))?;
     if args.json {
         let mut all = report::to_json(&done);
         all["file"] = file.to_json();

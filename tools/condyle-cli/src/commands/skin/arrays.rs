@@ -8,7 +8,7 @@ use super::Playing;
 use super::local::{NUMBERS, numbers};
 use super::npy::{write_header, write_numbers};
 use crate::failure::Failure;
-use crate::output::{Draft, Written, keep_all, progress};
+use crate::output::{Draft, Written, draft, keep_all, progress};
 
 /// One array file.
 pub(super) enum Array {
@@ -86,7 +86,7 @@ impl Array {
 
     /// Appends the pose of the poser.
     fn append(&self, poser: &Poser<'_>, draft: &mut Draft) -> Result<(), Failure> {
-        draft.append(|out| match self {
+        let appended = draft.append(|out| match self {
             Self::Joints => {
                 poser.model().iter().try_for_each(|matrix| write_numbers(out, matrix.rows.as_flattened()))
             }
@@ -99,7 +99,8 @@ impl Array {
                     Attribute::Tangent => write_numbers(out, vertices.tangents.as_flattened()),
                 }
             }
-        })
+        });
+        Ok(appended?)
     }
 }
 
@@ -116,7 +117,7 @@ pub(super) fn write(
     for part in all.chunks(MOST_OPEN) {
         let mut drafts = Vec::new();
         for ((array, shape), name) in part {
-            let mut draft = Draft::new(name.clone())?;
+            let mut draft = draft(name.clone())?;
             draft.append(|out| write_header(out, shape))?;
             drafts.push((array, draft));
         }

@@ -23,7 +23,7 @@ use crate::options::skinning::Posing;
 use crate::options::source::Character;
 use crate::options::work::{Limit, Work};
 use crate::output::names::{numbered, with_middle};
-use crate::output::{Written, check_destination, finish_file, keep_all, print, print_json, progress, warn};
+use crate::output::{Written, finish_file, keep_all, print, print_json, progress, warn};
 use crate::text::{ending, path_text};
 
 /// Pose a character and write its vertices in world space
@@ -95,15 +95,16 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let dispatch = args.numerics.apply()?;
     let format = format(args)?;
-    let job = Job::writing(&args.character.model, &args.output, args.overwrite);
-    let model = job.open(|| args.character.open(args.json))?;
+    let path = &args.character.model;
+    let mut job = Job::writing(path, &args.output, args.overwrite)?;
+    let model = job.open(path, || args.character.open(args.json))?;
     let asset = &model.asset;
     let clip = args.character.source.find(&model)?;
     let clip = clip.as_ref();
     let moments = moments(args, clip)?;
     let file = path_text(&args.character.model);
     let work = Work::play(&[asset], moments.len());
-    job.afford(args.limit, &model, clip, &work)?;
+    job.afford(args.limit, path, clip, &work)?;
     let series = moments.len() > 1 || args.fps.is_some();
     let arrays = match format {
         Format::Glb => vec![],
@@ -119,7 +120,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             arrays.iter().map(|array| with_middle(&stem, &array.name(asset))).collect()
         }
     };
-    names.iter().try_for_each(|file| check_destination(file, &model.sources, args.overwrite))?;
+    names.iter().try_for_each(|file| job.check(file))?;
 
     if let Some(what) = clip.and_then(|clip| clip.clamped(&args.time)) {
         warn(&args.character.model, &what);

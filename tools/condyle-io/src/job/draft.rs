@@ -1,35 +1,99 @@
 //! A file under a temporary name next to its destination. It is renamed when it is complete, together with
-//! all other files of the command. If it is never completed, it is removed, whether the command ended by an
-//! error, SIGHUP, SIGINT, SIGTERM or SIGXFSZ.
+//! all other files of the job. If it is never completed, it is removed. A program that a signal ends calls
+//! [`discard_unfinished`].
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::{fmt, mem};
 
-#[cfg(unix)]
-use signal_hook::consts::{SIGHUP, SIGXFSZ};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::{flag, low_level};
+use serde_json::{Value, json};
 
-use super::{Written, folder_of};
-use crate::failure::Failure;
-use crate::text::path_text;
+use super::files::folder_of;
+use super::text::{counted, path_text, size};
+
+/// A file that was written.
+#[derive(Debug)]
+pub struct Written {
+    /// Path that the caller gave.
+    pub path: PathBuf,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+impl Written {
+    /// Returns an object with `path` and `bytes`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({ "path": self.path.to_string_lossy(), "bytes": self.bytes })
+    }
+
+    /// Describes several files in one line.
+    #[must_use]
+    pub fn summary(files: &[Self]) -> String {
+        let bytes = size(files.iter().map(|file| file.bytes as usize).sum());
+        match files {
+            [] => "nothing".into(),
+            [one] => format!("{}: {bytes}", path_text(&one.path)),
+            [first, .., last] => {
+                let count = counted(files.len(), "file", "files");
+                format!("{} to {}: {count}, {bytes}", path_text(&first.path), path_text(&last.path))
+            }
+        }
+    }
+}
+
+/// A file that cannot be written.
+#[derive(Debug)]
+pub struct WriteError {
+    /// Path that the caller gave.
+    pub path: PathBuf,
+    /// Error of the operating system.
+    pub error: io::Error,
+}
+
+impl WriteError {
+    fn new(path: &Path, error: io::Error) -> Self {
+        Self { path: path.to_path_buf(), error }
+    }
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cannot be written: {}", path_text(&self.path), self.error)
+    }
+}
+
+// The message includes the system error, so there is no source.
+impl std::error::Error for WriteError {}
+
+/// Writes a whole file or none: the draft is in the same folder and is then renamed. Missing folders are
+/// created, and a replaced file passes its mode on.
+///
+/// # Errors
+/// [`WriteError`]; the file is then as before.
+pub fn write_file(
+    to: PathBuf,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Written, WriteError> {
+    let mut draft = Draft::new(to)?;
+    draft.append(fill)?;
+    draft.finish()?.keep()
+}
 
 /// A file that is being written. It is removed unless it is finished and kept.
-pub(crate) struct Draft {
+#[derive(Debug)]
+pub struct Draft {
     to: PathBuf,
     file: BufWriter<File>,
     made: Made,
 }
 
 /// A complete file under its temporary name. It is removed unless it is kept.
-pub(crate) struct Finished {
+#[derive(Debug)]
+pub struct Finished {
     to: PathBuf,
     bytes: u64,
     made: Made,
@@ -37,15 +101,18 @@ pub(crate) struct Finished {
 
 /// Paths created for a file, by their numbers in [`Unfinished`]: the missing folders, outermost first, then
 /// the draft.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Made(Vec<u64>);
 
 impl Draft {
     /// Creates an empty draft of the file `to`, and its missing folders.
-    pub(crate) fn new(to: PathBuf) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// [`WriteError`].
+    pub fn new(to: PathBuf) -> Result<Self, WriteError> {
         match Self::of(&target(&to)) {
             Ok((file, made)) => Ok(Self { to, file: BufWriter::new(file), made }),
-            Err(error) => Err(unwritable(&to, &error)),
+            Err(error) => Err(WriteError::new(&to, error)),
         }
     }
 
@@ -53,7 +120,6 @@ impl Draft {
         let mut made = Made::default();
         // A signal waits until every created path is on the list.
         let mut unfinished = unfinished();
-        unfinished.watch()?;
         let folder = folder_of(target);
         for path in missing(&folder).iter().rev() {
             match fs::create_dir(path) {
@@ -80,27 +146,34 @@ impl Draft {
         Ok((file, made))
     }
 
-    pub(crate) fn append<T>(
-        &mut self,
-        fill: impl FnOnce(&mut dyn Write) -> io::Result<T>,
-    ) -> Result<T, Failure> {
-        fill(&mut self.file).map_err(|error| unwritable(&self.to, &error))
+    /// Adds bytes to the file.
+    ///
+    /// # Errors
+    /// [`WriteError`].
+    pub fn append<T>(&mut self, fill: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> Result<T, WriteError> {
+        fill(&mut self.file).map_err(|error| WriteError::new(&self.to, error))
     }
 
-    /// Writes the buffered bytes and closes the file.
-    pub(crate) fn finish(self) -> Result<Finished, Failure> {
+    /// Writes the buffered bytes and closes the file. [`keep_all`] renames it together with others.
+    ///
+    /// # Errors
+    /// [`WriteError`].
+    pub fn finish(self) -> Result<Finished, WriteError> {
         let Self { to, file, made } = self;
         let closed = file.into_inner().map_err(io::IntoInnerError::into_error);
         match closed.and_then(|file| file.metadata()) {
             Ok(metadata) => Ok(Finished { to, bytes: metadata.len(), made }),
-            Err(error) => Err(unwritable(&to, &error)),
+            Err(error) => Err(WriteError::new(&to, error)),
         }
     }
 }
 
 impl Finished {
     /// Moves the file to its destination. A replaced file passes its mode on.
-    pub(crate) fn keep(mut self) -> Result<Written, Failure> {
+    ///
+    /// # Errors
+    /// [`WriteError`].
+    pub fn keep(mut self) -> Result<Written, WriteError> {
         put(std::slice::from_mut(&mut self))?;
         Ok(self.written())
     }
@@ -110,25 +183,30 @@ impl Finished {
     }
 }
 
-/// Moves the files of a command to their destinations: all of them, or none. Exception: a file that was
+/// Moves the files of a job to their destinations: all of them, or none. Exception: a file that was
 /// replaced before a later move failed stays replaced.
-pub(crate) fn keep_all(mut files: Vec<Finished>) -> Result<Vec<Written>, Failure> {
+///
+/// # Errors
+/// [`WriteError`].
+pub fn keep_all(mut files: Vec<Finished>) -> Result<Vec<Written>, WriteError> {
     put(&mut files)?;
     Ok(files.into_iter().map(Finished::written).collect())
 }
 
-fn put(files: &mut [Finished]) -> Result<(), Failure> {
+fn put(files: &mut [Finished]) -> Result<(), WriteError> {
     // Invalid names are found before any file is replaced.
     for file in &*files {
         let there = fs::symlink_metadata(target(&file.to));
         if let Some(error) = there.err().filter(|error| error.kind() != io::ErrorKind::NotFound) {
-            return Err(unwritable(&file.to, &error));
+            return Err(WriteError::new(&file.to, error));
         }
     }
     // A signal acts before the first move or after the last.
     let mut unfinished = unfinished();
     for file in &*files {
-        file.made.put(&target(&file.to), &mut unfinished).map_err(|error| unwritable(&file.to, &error))?;
+        file.made
+            .put(&target(&file.to), &mut unfinished)
+            .map_err(|error| WriteError::new(&file.to, error))?;
     }
     for it in files.iter_mut().flat_map(|file| file.made.0.drain(..)) {
         unfinished.paths.remove(&it);
@@ -139,10 +217,6 @@ fn put(files: &mut [Finished]) -> Result<(), Failure> {
 /// Returns the file that a name refers to. A symbolic link stays, and its target is replaced.
 fn target(to: &Path) -> PathBuf {
     fs::canonicalize(to).unwrap_or_else(|_| to.to_path_buf())
-}
-
-pub(crate) fn unwritable(to: &Path, error: &io::Error) -> Failure {
-    Failure::Data(format!("{} cannot be written: {error}", path_text(to)))
 }
 
 /// Gives the draft the mode of the file that it replaces.
@@ -203,7 +277,22 @@ fn remove(path: &Path) -> bool {
     fs::remove_file(path).or_else(|_| fs::remove_dir(path)).is_ok() || !path.exists()
 }
 
-/// Paths that a signal removes.
+/// Proof that no draft is left. Until it is dropped, no thread begins or finishes a file.
+#[derive(Debug)]
+pub struct Discarded(#[expect(dead_code, reason = "holds the lock")] MutexGuard<'static, Unfinished>);
+
+/// Removes all unfinished files and the folders created for them, for a program that is about to end.
+#[must_use = "other threads go on when the value is dropped"]
+pub fn discard_unfinished() -> Discarded {
+    let mut unfinished = unfinished();
+    for path in mem::take(&mut unfinished.paths).values().rev() {
+        remove(path);
+    }
+    Discarded(unfinished)
+}
+
+/// Paths of unfinished files.
+#[derive(Debug)]
 struct Unfinished {
     /// Paths by number, in the order of creation: a folder before its contents. An empty path stands for a
     /// path that must not be removed.
@@ -211,13 +300,10 @@ struct Unfinished {
     next: u64,
     /// Numbers of discarded paths that still exist: folders that contain another file of the command.
     left: Vec<u64>,
-    is_watched: bool,
 }
 
 static UNFINISHED: Mutex<Unfinished> =
-    Mutex::new(Unfinished { paths: BTreeMap::new(), next: 0, left: Vec::new(), is_watched: false });
-/// Number of the caught signal; 0 for none.
-static CAUGHT: AtomicUsize = AtomicUsize::new(0);
+    Mutex::new(Unfinished { paths: BTreeMap::new(), next: 0, left: Vec::new() });
 
 fn unfinished() -> MutexGuard<'static, Unfinished> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
@@ -242,60 +328,6 @@ impl Unfinished {
             stays
         });
     }
-
-    /// Catches the signals from the first draft on. Before that they end the program immediately.
-    fn watch(&mut self) -> io::Result<()> {
-        if self.is_watched {
-            return Ok(());
-        }
-        thread::Builder::new().name("signals".into()).spawn(wait_for_signals)?;
-        for signal in caught() {
-            flag::register_usize(signal, &CAUGHT, signal as usize)?;
-        }
-        self.is_watched = true;
-        Ok(())
-    }
-}
-
-/// Returns the signals that end the program. A signal that the parent process ignores, as `nohup` does, stays
-/// ignored.
-#[cfg(unix)]
-fn caught() -> Vec<i32> {
-    // One bit for each signal, starting with signal 1. Only Linux reports ignored signals to programs without
-    // `unsafe` code.
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored =
-        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
-    match ignored {
-        Some(bits) => {
-            let all = [SIGHUP, SIGINT, SIGTERM, SIGXFSZ];
-            all.into_iter().filter(|signal| bits >> (signal - 1) & 1 == 0).collect()
-        }
-        // A program under `nohup` must outlive its terminal.
-        None => vec![SIGINT, SIGTERM, SIGXFSZ],
-    }
-}
-
-#[cfg(not(unix))]
-fn caught() -> Vec<i32> {
-    vec![SIGINT, SIGTERM]
-}
-
-/// Waits for a signal, then removes all unfinished files and ends the program. The handler can only set a
-/// flag; on Windows it could not even wake a waiting thread.
-fn wait_for_signals() {
-    while CAUGHT.load(Ordering::SeqCst) == 0 {
-        thread::sleep(Duration::from_millis(10));
-    }
-    let signal = CAUGHT.load(Ordering::SeqCst) as i32;
-    // Held to the end, so that no other thread begins or finishes a file.
-    let unfinished = unfinished();
-    for path in unfinished.paths.values().rev() {
-        remove(path);
-    }
-    // The parent process sees the signal, as without a handler; a shell reports 129, 130 or 143.
-    let _ = low_level::emulate_default_handler(signal);
-    process::exit(128 + signal);
 }
 
 #[cfg(test)]
