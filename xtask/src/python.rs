@@ -68,7 +68,6 @@ fn python(log: &mut Log) -> Outcome {
     let example = |name: &str| examples.join(name).with_extension(std::env::consts::EXE_EXTENSION);
     let mut tests = python(&["pytest", "--quiet", "-p", "no:cacheprovider"]);
     tests.env("CONDYLE_POSED", example("posed")).env("CONDYLE_MALFORMED", example("malformed"));
-    tests.env("CONDYLE_CHARACTER", example("character"));
     let tested = log.capture(&mut tests);
     let text = std::fs::read_to_string(out_dir().join("python.out")).unwrap_or_default();
     log.note(&text);

@@ -3,11 +3,6 @@
 //! The blocks of a page form one program. `build.rs` makes a test of each page, which runs in a folder with
 //! the character that `condyle demo` writes, `condyle-demo/character.glb`.
 
-#[cfg(test)]
-#[allow(dead_code, unused_imports, reason = "the command line uses the rest")]
-#[path = "../../../tools/condyle-cli/src/commands/demo/character/mod.rs"]
-mod character;
-
 /// Enters the folder of the examples, which has the character. All tests of the process share it.
 #[cfg(test)]
 fn enter() {
@@ -18,7 +13,8 @@ fn enter() {
         std::env::set_current_dir(folder).expect("the folder is there");
         // Renamed when complete, because another process may run the same tests.
         let part = format!("condyle-demo/{}.part", std::process::id());
-        std::fs::write(&part, character::glb()).expect("a file");
+        let character = include_bytes!("../../../tools/condyle-cli/src/commands/demo/character.glb");
+        std::fs::write(&part, character).expect("a file");
         std::fs::rename(part, "condyle-demo/character.glb").expect("a file in the same folder");
     });
     LazyLock::force(&FOLDER);

@@ -18,7 +18,7 @@ fn the_demo_writes_what_it_says() {
     }
     let stages: Vec<&str> =
         report["stages"].as_array().expect("a list").iter().filter_map(|s| s["stage"].as_str()).collect();
-    assert_eq!(stages, ["generate", "import", "sample", "local_to_model", "palette", "morph", "skin"]);
+    assert_eq!(stages, ["import", "sample", "local_to_model", "palette", "morph", "skin"]);
     assert!(
         report["stages"].as_array().is_some_and(|s| s.iter().all(|s| s["microseconds"].as_f64() > Some(0.0)))
     );

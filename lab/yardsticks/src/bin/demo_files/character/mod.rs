@@ -6,14 +6,15 @@ mod body;
 mod loft;
 mod motion;
 mod rig;
+mod stairs;
 
 use condyle::Interpolation;
 use condyle_draw::vector::{Vec3, scale, sub};
+use condyle_gltf::{Asset, Document};
 use serde_json::{Value, json};
 
 use body::MATERIALS;
 use loft::Surface;
-pub(crate) use motion::WALK_SPEED;
 use motion::{Clip, Property};
 use rig::Joint;
 
@@ -22,22 +23,40 @@ pub(crate) fn glb() -> Vec<u8> {
     let rig = rig::joints();
     let mut binary = Binary::default();
     let clips = motion::clips(&rig);
+    let mut nodes = nodes(&rig);
+    nodes.push(json!({ "name": "body", "mesh": 0, "skin": 0 }));
+    nodes.push(json!({ "name": "face", "mesh": 1, "skin": 0 }));
     // A skinned mesh is placed by its joints alone, so its node is a root.
     let scene = [0, node(rig.len()), node(rig.len()) + 1];
-    let mut document = json!({
+    let document = json!({
         "asset": { "version": "2.0", "generator": "condyle demo" },
         "scene": 0,
         "scenes": [{ "name": "stage", "nodes": scene }],
-        "nodes": nodes(&rig),
+        "nodes": nodes,
         "skins": [skin(&rig, &mut binary)],
         "meshes": meshes(&rig, &mut binary),
         "materials": materials(),
         "animations": clips.iter().map(|c| animation(c, &mut binary)).collect::<Vec<_>>(),
     });
-    document["buffers"] = json!([{ "byteLength": binary.bytes.len() }]);
-    document["bufferViews"] = Value::Array(binary.views);
-    document["accessors"] = Value::Array(binary.accessors);
-    container(&document, &binary.bytes)
+    binary.complete(document)
+}
+
+/// Returns the walk up stairs as a .glb file, without meshes.
+pub(crate) fn stairs() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let asset = Asset::from_document(Document::from_slice("character.glb", &glb(), None)?)?;
+    let climb = stairs::climb(&asset)?;
+    let rig = rig::joints();
+    let mut binary = Binary::default();
+    let document = json!({
+        "asset": { "version": "2.0", "generator": "condyle demo" },
+        "scene": 0,
+        "scenes": [{ "name": "stage", "nodes": [0] }],
+        "nodes": nodes(&rig),
+        "skins": [skin(&rig, &mut binary)],
+        "animations": [animation(&climb.clip(&asset.skeleton, &rig), &mut binary)],
+        "extras": climb.extras(),
+    });
+    Ok(binary.complete(document))
 }
 
 /// Returns the node index of a joint: node 0 is the root of the character.
@@ -45,6 +64,7 @@ fn node(joint: usize) -> usize {
     joint + 1
 }
 
+/// Returns the nodes of the joints, below the root of the character.
 fn nodes(rig: &[Joint]) -> Vec<Value> {
     let mut nodes = vec![json!({ "name": "character", "children": [node(rig::HIPS)] })];
     for (index, joint) in rig.iter().enumerate() {
@@ -57,8 +77,6 @@ fn nodes(rig: &[Joint]) -> Vec<Value> {
         }
         nodes.push(it);
     }
-    nodes.push(json!({ "name": "body", "mesh": 0, "skin": 0 }));
-    nodes.push(json!({ "name": "face", "mesh": 1, "skin": 0 }));
     nodes
 }
 
@@ -160,6 +178,7 @@ fn animation(clip: &Clip, binary: &mut Binary) -> Value {
         let (node, path, kind) = match channel.target {
             Property::Rotation(joint) => (node(joint), "rotation", "VEC4"),
             Property::Translation(joint) => (node(joint), "translation", "VEC3"),
+            Property::Root => (0, "translation", "VEC3"),
             Property::Scale(joint) => (node(joint), "scale", "VEC3"),
             Property::Face => (face, "weights", "SCALAR"),
         };
@@ -190,6 +209,14 @@ struct Binary {
 }
 
 impl Binary {
+    /// Adds the buffer, its views and its accessors to the document, and returns the file.
+    fn complete(self, mut document: Value) -> Vec<u8> {
+        document["buffers"] = json!([{ "byteLength": self.bytes.len() }]);
+        document["bufferViews"] = Value::Array(self.views);
+        document["accessors"] = Value::Array(self.accessors);
+        container(&document, &self.bytes)
+    }
+
     /// Stores bytes, completes the accessor's description, and returns its index.
     fn accessor(&mut self, bytes: &[u8], mut description: Value, target: Option<u32>) -> usize {
         let mut view = json!({ "buffer": 0, "byteOffset": self.bytes.len(), "byteLength": bytes.len() });
@@ -250,7 +277,7 @@ fn container(document: &Value, binary: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use condyle::{Affine, RawClip, Target};
-    use condyle_gltf::{Asset, Document, Poser, PoserOptions};
+    use condyle_gltf::{Poser, PoserOptions};
 
     use super::*;
 
@@ -409,7 +436,7 @@ mod tests {
     #[test]
     fn feet_stay_on_the_ground_and_do_not_slide() {
         let asset = asset();
-        for (name, speed) in [("walk", WALK_SPEED), ("run", 0.62 / (0.36 * 0.7))] {
+        for (name, speed) in [("walk", motion::WALK_SPEED), ("run", 0.62 / (0.36 * 0.7))] {
             let clip = clip(&asset, name);
             let steps = steps(&asset, clip);
             let seconds = (clip.duration() / 200.0) as f32;

@@ -24,6 +24,8 @@ pub(super) struct Channel {
 pub(super) enum Property {
     Rotation(usize),
     Translation(usize),
+    /// Translation of the root of the character, above the hips.
+    Root,
     Scale(usize),
     /// Weights of blink and smile.
     Face,
