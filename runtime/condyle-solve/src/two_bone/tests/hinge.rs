@@ -13,7 +13,8 @@ fn goals_are_met_as_a_change_of_the_pose() {
         let mut case = Case::new(&mut random, 2, try_ % 3, scales);
         let (was, joints) = (case.pose.clone(), three(&case));
         let hinge = Some(random.unit());
-        let goal = if try_ % 5 == 0 { case.place(joints[2]).map(|v| v as f32) } else { goal(&mut random, &case) };
+        let goal =
+            if try_ % 5 == 0 { case.place(joints[2]).map(|v| v as f32) } else { goal(&mut random, &case) };
         let pole = try_.is_multiple_of(4).then(|| random.unit());
         let reach = TwoBone { hinge, pole, ..TwoBone::new(joints, goal) };
         let [a, b, far] = lengths(&case, goal);
@@ -28,7 +29,10 @@ fn goals_are_met_as_a_change_of_the_pose() {
         }
         if try_ % 5 == 0 && pole.is_none() {
             let turned = joints.map(|joint| {
-                angle(rotation_of(&was, joint).expect("finite"), rotation_of(&case.pose, joint).expect("finite"))
+                angle(
+                    rotation_of(&was, joint).expect("finite"),
+                    rotation_of(&case.pose, joint).expect("finite"),
+                )
             });
             // The goal is rounded to f32, which turns short limbs a little, and nearly straight ones more.
             assert!(turned.iter().all(|angle| *angle < 5e-3), "{try_}: {turned:?}");
