@@ -182,6 +182,7 @@ fn reach(case: &Case, input: &mut Unstructured<'_>) -> Result<()> {
     let (weight, kept) = weight(input, &joints[..2])?;
     let wanted = TwoBone {
         pole: if input.arbitrary()? { Some(vector(input)?) } else { None },
+        hinge: if input.arbitrary()? { Some(vector(input)?) } else { None },
         orientation: if input.arbitrary()? { Some(quat(input)?) } else { None },
         soft: if input.arbitrary()? { number(input)? } else { 0.0 },
         weight,

@@ -3,7 +3,7 @@
 //!
 //! | function | turns | result |
 //! |---|---|---|
-//! | [`two_bone`](two_bone()) | an arm or a leg | the tip is at the goal, bent towards a pole vector |
+//! | [`two_bone`](two_bone()) | an arm or a leg | the tip is at the goal, bent towards a pole vector or about a hinge |
 //! | [`aim`](aim()), [`aim_chain`] | a head, or the chain of joints that carries it | an axis points at the target |
 //! | [`chain`](chain()) | a chain of any number of joints, by one of three [methods](ChainMethod) | the end effector has the requested position and orientation |
 //! | [`spline`](spline()) | a spine or a tail | its bones lie along a curve |
@@ -65,7 +65,7 @@ pub use self::full_body::body;
 pub use self::limits::{FitOptions, JointLimit, Limits, Swing, clamp, fit_limits};
 pub use self::spline::{Spline, SplineUp, spline};
 pub use self::spring_bones::springs;
-pub use self::two_bone::{TwoBone, two_bone};
+pub use self::two_bone::{PosedLimb, TwoBone, two_bone};
 
 /// Remaining error of a solution.
 ///

@@ -1,6 +1,7 @@
 //! Two-bone IK: two joints of an arm or a leg turn so that the tip reaches a goal.
 
 use self::direct::Source;
+pub use self::posed::PosedLimb;
 use super::Reached;
 use super::chain::{carried, check_orientation};
 use super::limits::Limits;
@@ -38,6 +39,15 @@ pub struct TwoBone<'a> {
     /// `None` keeps the limb in its current plane, which follows the tip by the shortest rotation. A straight
     /// limb without a pole vector bends towards an arbitrary side, which is always the same.
     pub pole: Option<[f32; 3]>,
+    /// Axis of the middle joint: direction in model space about which the lower bone turns when a straight
+    /// limb bends, by the right-hand rule, of any length. For a knee it is the body's left.
+    ///
+    /// With a hinge, the limb stays as near to its input pose as possible: see [`PosedLimb::change`]. A
+    /// straight limb bends about the hinge and does not spin, and a tip at its goal leaves both rotations
+    /// unchanged. `soft` then begins no earlier than the input pose is straight, and a limb whose scales
+    /// between the joints are not uniform has no hinge. With a pole vector the whole limb then turns about
+    /// the line to the goal.
+    pub hinge: Option<[f32; 3]>,
     /// Goal orientation of the third joint in model space: the product of its rotation and those of its
     /// ancestors. `None` leaves its local rotation unchanged.
     pub orientation: Option<Quat>,
@@ -57,7 +67,16 @@ impl TwoBone<'_> {
     /// A request with weight 1 and without pole vector, orientation, softness or limits.
     #[must_use]
     pub fn new(joints: [u16; 3], goal: [f32; 3]) -> Self {
-        Self { joints, goal, pole: None, orientation: None, soft: 0.0, weight: 1.0, limits: None }
+        Self {
+            joints,
+            goal,
+            pole: None,
+            hinge: None,
+            orientation: None,
+            soft: 0.0,
+            weight: 1.0,
+            limits: None,
+        }
     }
 }
 
@@ -137,6 +156,9 @@ fn general(
     if let Some(pole) = &reach.pole {
         Error::check_finite("pole", pole, 1)?;
     }
+    if let Some(hinge) = &reach.hinge {
+        Error::check_finite("hinge", hinge, 1)?;
+    }
     if let Some(orientation) = &reach.orientation {
         check_orientation(orientation)?;
     }
@@ -214,6 +236,8 @@ struct Limb {
     to_model: Affine64,
     goal: Vec64,
     pole: Option<Vec64>,
+    /// Unit vector of the hinge, in the space of the first joint's parent.
+    hinge: Option<Vec64>,
     soft: f64,
     /// Whether the scale between the joints is uniform.
     even: bool,
@@ -239,6 +263,7 @@ impl Limb {
             lower: carry.point(third.translation.map(f64::from)),
             goal: sub(above.from_model.point(reach.goal.map(f64::from)), pivots[0]),
             pole: reach.pole.map(|pole| above.from_model.vector(pole.map(f64::from))),
+            hinge: reach.hinge.and_then(|hinge| direction(above.from_model.vector(hinge.map(f64::from)))),
             pivots,
             to_model: above.to_model,
             soft: reach.soft.into(),
@@ -299,6 +324,9 @@ impl Limb {
     /// Solution without limits.
     #[inline]
     fn bent_freely(&self) -> [Quat64; 2] {
+        if let Some(changed) = self.hinge.and_then(|hinge| self.changed(hinge)) {
+            return changed;
+        }
         let bone = rotate(self.given[1], self.lower);
         let (axis, sine) = self.normal(bone);
         let (second, bone) = if self.even {
@@ -323,6 +351,33 @@ impl Limb {
             (product(turned, self.given[1]), rotate(turned, bone))
         };
         [unit(self.turned_to_goal(self.arm(bone), axis)), unit(second)]
+    }
+
+    /// Solution with a hinge, as a change of the input pose. `None` if scales between the joints are not
+    /// uniform.
+    fn changed(&self, hinge: Vec64) -> Option<[Quat64; 2]> {
+        let [a, b, c] = self.between.linear;
+        if !self.even {
+            return None;
+        }
+        let mirrored = dot(a, cross(b, c)) < 0.0;
+        let [first, second] = self.given.map(unit);
+        let bone = self.between.vector(rotate(second, self.lower));
+        let limb = PosedLimb { upper: rotate(first, self.upper), lower: rotate(first, bone), hinge };
+        let change = limb.change(self.goal, self.soft, 0.0);
+        let mut turned = product(change[0], first);
+        // The bend of the lower bone, in the space of the second joint's parent.
+        let bend = product(conjugate(change[0]), change[1]);
+        let [x, y, z, w] = product(conjugate(first), product(bend, first));
+        let axis = direction(self.between.transposed([x, y, z])).unwrap_or_default();
+        let side = if mirrored { -length([x, y, z]) } else { length([x, y, z]) };
+        let [x, y, z] = scaled(axis, side);
+        let own = product([x, y, z, w], second);
+        if let Some(pole) = self.pole {
+            let normal = cross(rotate(change[0], limb.upper), rotate(change[1], limb.lower));
+            turned = product(swivel(self.goal, cross(self.goal, normal), pole), turned);
+        }
+        Some([unit(turned), unit(own)])
     }
 
     /// Rotation of the first joint that brings the tip to the goal and the middle joint to the side of the
@@ -423,5 +478,6 @@ impl Limb {
 
 pub(super) mod direct;
 mod limited;
+mod posed;
 #[cfg(test)]
 mod tests;

@@ -221,6 +221,25 @@ pub fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
     errors.into_iter().fold(0.0, |worst, error| if error > worst || error.is_nan() { error } else { worst })
 }
 
+/// Returns 0 below 0, 1 above 1, and a smooth step between: `3 t² - 2 t³`.
+#[inline]
+#[must_use]
+pub fn smooth(t: f64) -> f64 {
+    let t = t.clamp(0.0, 1.0);
+    t * t * (3.0 - 2.0 * t)
+}
+
+/// Returns the covered fraction of a distance after the time `x`, in time constants: `1 - (1 + x / 8)^-8`.
+/// This is near `1 - exp(-x)` and needs no exponential.
+#[inline]
+#[must_use]
+pub fn approach(x: f64) -> f64 {
+    let base = 1.0 + x / 8.0;
+    let power = base * base;
+    let power = power * power;
+    1.0 - 1.0 / (power * power)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -64,6 +64,7 @@ mod ground;
 mod knee;
 mod path;
 mod pelvis;
+mod planted;
 mod step;
 mod thresholds;
 mod touches;
@@ -74,6 +75,7 @@ use alloc::vec::Vec;
 
 pub use self::contacts::{Contact, Contacts, contacts, contacts_of_events, contacts_raw};
 pub use self::ground::{Ground, GroundPoint, Heights, Plane, Triangles};
+pub use self::planted::{Planted, ground_under};
 pub use self::step::{Landing, Step};
 pub use self::thresholds::ContactOptions;
 

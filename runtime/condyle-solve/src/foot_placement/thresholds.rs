@@ -3,6 +3,8 @@
 use condyle::play::Looping;
 use condyle_base::error::Error;
 
+use super::planted::{HEIGHT, LEG, SPEED};
+
 /// Maximum number of samples of a clip.
 const MAX_SAMPLES: usize = 1 << 20;
 
@@ -31,14 +33,14 @@ pub struct ContactOptions {
 }
 
 impl ContactOptions {
-    /// Thresholds proportional to the length of a leg, in any unit. For a leg of 0.9 m the heights are 3 and
-    /// 5 cm, the speeds 0.3 and 0.6 m/s.
+    /// Thresholds of a [planted](super::Planted) foot, proportional to the length of a leg in any unit. For a
+    /// leg of 0.9 m the heights are 3 and 5 cm, the speeds 0.3 and 0.6 m/s.
     #[must_use]
     pub fn for_legs(length: f32) -> Self {
-        let size = length / 0.9;
+        let size = length / LEG as f32;
         Self {
-            height: [0.03, 0.05].map(|v| v * size),
-            speed: [0.3, 0.6].map(|v| v * size),
+            height: HEIGHT.map(|v| v as f32 * size),
+            speed: SPEED.map(|v| v as f32 * size),
             pace: [0.15, 0.3],
             shortest: 0.05,
             sample_rate: 120.0,

@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::planted::{Planted, ground_under};
 use super::thresholds::ContactOptions;
 use crate::maps::{Vec64, add, length, scaled, sub};
 use condyle::model::local_to_model;
@@ -12,10 +13,7 @@ use condyle::pose::Pose;
 use condyle::skeleton::Skeleton;
 use condyle_base::error::Error;
 use condyle_base::math::{Affine, Rigid, Transform};
-use condyle_base::order::sort_numbers;
 
-/// One sample in this many may be below the height that counts as the ground.
-const LOW: usize = 20;
 /// Seconds before and after a sample over which the mean speed of a joint is computed.
 const NEAR: f64 = 0.5;
 
@@ -140,10 +138,12 @@ impl Paths {
         let shortest = f64::from(options.shortest) * self.steps() as f64 / self.duration.max(1e-9);
         let places = &self.places[joint];
         let (lowest, usual) = (self.lowest(joint), self.usual_near(speeds));
-        let judge = |at: usize, limit: usize| {
-            let above = places[at][1] - lowest;
-            let most = (usual[at] * loose * f64::from(options.pace[limit])).max(options.speed[limit].into());
-            above <= options.height[limit].into() && speeds[at] <= most
+        let planted = Planted { height: options.height.map(f64::from), ..Planted::for_leg(1.0) };
+        let judge = |at: usize, before: bool| {
+            let speed = [0, 1].map(|limit| {
+                (usual[at] * loose * f64::from(options.pace[limit])).max(options.speed[limit].into())
+            });
+            Planted { speed, ..planted }.is_planted(places[at][1] - lowest, speeds[at], before)
         };
         let count = speeds.len();
         let mut touches = vec![false; count];
@@ -151,7 +151,7 @@ impl Paths {
         // A second round over a loop starts with the state at the seam.
         let rounds = if self.looping == Looping::Wrap { 2 } else { 1 };
         for at in (0..count).cycle().take(rounds * count) {
-            now = judge(at, usize::from(now));
+            now = judge(at, now);
             touches[at] = now;
         }
         drop_short(&mut touches, false, shortest, self.looping);
@@ -163,8 +163,7 @@ impl Paths {
     /// key.
     pub(super) fn lowest(&self, joint: usize) -> f64 {
         let mut heights: Vec<f64> = self.places[joint].iter().map(|p| p[1]).collect();
-        sort_numbers(&mut heights);
-        heights[heights.len() / LOW]
+        ground_under(&mut heights).unwrap_or_default()
     }
 
     /// Mean speed around each sample.

@@ -86,7 +86,7 @@ pub(crate) struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// Inputs for joints that exist. `None` if a joint is not the child of the one before it, or if the
-    /// request has an orientation or limits. Also `None` if the scale of the first joint is not uniform and
+    /// request has a hinge, an orientation or limits. Also `None` if the scale of the first joint is not uniform and
     /// positive.
     #[inline(always)]
     pub(crate) fn new(
@@ -97,6 +97,7 @@ impl<'a> Source<'a> {
     ) -> Option<Self> {
         let is_part = |part: f32| (0.0..=1.0).contains(&part);
         if reach.limits.is_some()
+            || reach.hinge.is_some()
             || reach.orientation.is_some()
             || !is_part(reach.soft)
             || !is_part(reach.weight)

@@ -1,4 +1,5 @@
 mod at_once;
+mod hinge;
 mod limited;
 
 use super::*;
