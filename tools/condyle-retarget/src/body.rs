@@ -2,6 +2,7 @@
 
 use condyle::skeleton::NO_PARENT;
 use condyle::{Error, Skeleton, Transform};
+use condyle_solve::foot_placement::Planted;
 
 use crate::maths::{
     IDENTITY, Quat64, UP, Vec3, about, add, arc_or, atan2_f64, conjugate, cross, direction, dot, flat,
@@ -106,6 +107,8 @@ pub(crate) struct Body {
     pub(crate) height: f64,
     /// Distance of the hip joints.
     pub(crate) width: f64,
+    /// Thresholds of a planted foot.
+    pub(crate) planted: Planted,
 }
 
 impl Body {
@@ -150,6 +153,7 @@ impl Body {
             neutral: Vec::new(),
             roles: roles(&parents, map),
             width: length(sub(left_hip, right_hip)),
+            planted: Planted::for_leg((legs[0].length() + legs[1].length()) / 2.0),
             parents,
             locals,
             rest,

@@ -2,6 +2,7 @@
 
 use condyle::sampling::{AnyClip, PoseSource};
 use condyle::{Error, Interpolation, Pose, RawClip, Target, Track};
+use condyle_solve::foot_placement::ground_under;
 
 use crate::body::SIDES;
 use crate::certificate::{Certificate, Witness};
@@ -28,7 +29,7 @@ const MAX_FRAMES: usize = 20_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ClipOptions {
-    /// Whether ground and standing heights come from the clip, instead of the plan: from the lowest 2 % of
+    /// Whether ground and standing heights come from the clip, instead of the plan: from the lowest 5 % of
     /// the frames of each foot.
     ///
     /// `None` decides: never if both skeletons are the same one, or if [`PlanOptions::ground`] is set. If
@@ -135,15 +136,11 @@ fn solve(
     Ok(course)
 }
 
-/// Returns ground and standing heights: the second percentile of the height of each ball.
+/// Returns ground and standing heights: the ground under each ball.
 fn stance_of_clip(plan: &Plan, moments: &[Moment]) -> Ground {
     let toes = [0, 1].map(|side| {
         let mut heights: Vec<f64> = moments.iter().map(|moment| moment.legs[side].toe[1]).collect();
-        if heights.is_empty() {
-            return plan.footing.ground.toes[side];
-        }
-        let at = heights.len() / 50;
-        *heights.select_nth_unstable_by(at, f64::total_cmp).1
+        ground_under(&mut heights).unwrap_or(plan.footing.ground.toes[side])
     });
     let floors = [0, 1].map(|side: usize| toes[side] - plan.source.legs[side].toe_height);
     // The lower foot stands on the ground. The other one may never come down.

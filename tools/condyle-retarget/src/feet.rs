@@ -10,14 +10,10 @@
 //! its heel, and one that rolls over the ball keeps the ball.
 
 use crate::footing::Ground;
-use crate::maths::{Vec3, add, flat, length, moved, scaled, smooth, sqrt_f64, sub};
+use crate::maths::{Vec3, add, flat, length, moved, scaled, sqrt_f64, sub};
 use crate::plan::Plan;
 use crate::transfer::{LegMoment, Moment};
 
-/// Speed up to which a foot stands, in heights per second: 1.1 cm/s at 1.8 m.
-const STANDS: f64 = 0.006;
-/// Speed from which the offset is as free as in the air.
-const MOVES: f64 = 0.15;
 /// Time constant of a free offset, in seconds.
 const FAST: f64 = 0.18;
 /// Weight of the ankle compared with the ball.
@@ -46,15 +42,13 @@ pub(crate) fn shift(
     [before, now]: [&LegMoment; 2],
     dt: f64,
 ) -> Shift {
-    let (r, height) = (plan.footing.ratio, plan.source.height);
+    let r = plan.footing.ratio;
     let leg = &plan.source.legs[side];
     let stands = [ground.toes[side], ground.toes[side] - leg.toe_height + leg.ankle_height];
     let [toe, ankle] = [[before.toe, now.toe], [before.ankle, now.ankle]].map(|[a, b]| flat(sub(b, a)));
     let mobility = |step: Vec3, above: f64| {
-        let speed = length(step) / (dt * height);
-        let air = smooth((above / height - 0.02) / 0.03);
-        let ramp = ((speed + air - STANDS) / (MOVES - STANDS)).clamp(0.0, 1.0);
-        ramp * ramp / (FAST * FAST)
+        let freedom = plan.source.planted.freedom(above, length(step) / dt);
+        freedom * freedom / (FAST * FAST)
     };
     let mobilities = [mobility(toe, now.toe[1] - stands[0]), mobility(ankle, now.ankle[1] - stands[1])];
     // The source's own creep is removed where an anchor stands.
@@ -78,8 +72,7 @@ pub(crate) fn wanted(plan: &Plan, side: usize, [sin, cos]: [f64; 2]) -> Vec3 {
 
 /// Returns how much a foot stands, from 0 to 1, by the height of its ball.
 pub(crate) fn stands(plan: &Plan, side: usize, ground: &Ground, leg: &LegMoment) -> f64 {
-    let above = (leg.toe[1] - ground.toes[side]) / plan.source.height;
-    1.0 - smooth((above - 0.02) / 0.04)
+    plan.source.planted.weight(leg.toe[1] - ground.toes[side])
 }
 
 /// Returns the goal of the ankle.

@@ -6,8 +6,8 @@
 //!
 //! | figure | definition |
 //! |---|---|
-//! | stance | source's toe below its low height plus 3.6 cm, slower than 18 cm/s |
-//! | planted | source's toe below its low height plus 4 cm, slower than 1 cm/s |
+//! | stance | source's toe is planted: 3 cm, 30 cm/s |
+//! | planted | source's toe is planted and still: 3 cm, 1 cm/s |
 //! | sliding | planted frames in which the result's toe is faster than 1 cm/s |
 //! | beyond scale | the same with the threshold times the ratio of the steps, if that is above 1 |
 //! | off height | planted frames with the result's toe more than 1 cm from its median height |
@@ -16,11 +16,13 @@
 //! | swing | relative difference of the velocities of a toe faster than 54 cm/s |
 //! | spins | thigh or shin turns by more than 20 degrees, and 2.5 times as far as the source's |
 //!
-//! The low height is the 2nd percentile of the height of that toe in the source's clip. The share of frozen
-//! frames is of those with a moving source. For swings, velocities are as seen from the front of each body,
+//! [`Planted`] has the thresholds of planted and still toes. They are proportional to the source's legs; the
+//! table has those of a leg of 0.9 m. The ground is [`ground_under`] the toe in the source's clip. The share
+//! of frozen frames is of those with a moving source. For swings, velocities are as seen from the front of each body,
 //! and those of the result are divided by the ratio of the steps.
 
 use condyle::{Error, Pose, Skeleton};
+use condyle_solve::foot_placement::{Planted, ground_under};
 
 use crate::body::{Body, Place};
 use crate::mapping::ancestors;
@@ -103,6 +105,11 @@ impl Legs {
     /// Returns the height of a toe where the body stands, in metres at the common height.
     fn toe_height(&self, side: usize) -> f64 {
         self.stance[side] * TALL / self.body.height
+    }
+
+    /// Thresholds of a planted foot at the common height.
+    fn planted(&self) -> Planted {
+        Planted::for_leg(self.body.mean(crate::body::Leg::length) * TALL / self.body.height)
     }
 
     /// Number of frames.
@@ -196,21 +203,26 @@ impl Figures {
     }
 }
 
-/// Returns the value below which a part of all values lies.
-fn percentile(values: impl Iterator<Item = f64>, part: f64) -> f64 {
+/// Returns the median, or 0 without values.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     if values.is_empty() {
         return 0.0;
     }
-    let at = ((values.len() - 1) as f64 * part) as usize;
+    let at = (values.len() - 1) / 2;
     *values.select_nth_unstable_by(at, f64::total_cmp).1
+}
+
+/// Returns the height of the ground under a point of the legs, or 0 without frames.
+fn ground(heights: impl Iterator<Item = f64>) -> f64 {
+    ground_under(&mut heights.collect::<Vec<f64>>()).unwrap_or_default()
 }
 
 fn foot(source: &Legs, target: &Legs, side: usize, own: f64, all: &mut Figures) {
     let [a, b] = [source, target].map(|legs| legs.frames.iter().map(|frame| frame[side]).collect::<Vec<_>>());
-    let low = percentile(a.iter().map(|leg| leg.toe[1]), 0.02);
-    let low_ankle = percentile(a.iter().map(|leg| leg.ankle[1]), 0.02);
-    let is_planted = |frame: usize, speed: f64| speed < 0.01 && a[frame].toe[1] < low + 0.04;
+    let low = ground(a.iter().map(|leg| leg.toe[1]));
+    let low_ankle = ground(a.iter().map(|leg| leg.ankle[1]));
+    let thresholds = source.planted();
     let mut planted = Vec::new();
     all.frames += a.len();
     let [rest_a, rest_b] = [source, target].map(|legs| legs.toe_height(side));
@@ -226,13 +238,14 @@ fn foot(source: &Legs, target: &Legs, side: usize, own: f64, all: &mut Figures) 
         let ankle = |leg: &Leg| leg.ankle;
         let (va, vb) = (velocity(&a, toe), velocity(&b, toe));
         let (flat_a, flat_b) = (length(flat(va)), length(flat(vb)));
-        if a[frame].toe[1] < low + 0.036 && flat_a < 0.18 {
+        let above = a[frame].toe[1] - low;
+        if thresholds.is_planted(above, flat_a, false) {
             all.stance += 1;
             all.stance_speed += flat_b;
             all.stance_source += flat_a;
             all.stance_own += flat_b / own;
         }
-        if is_planted(frame, flat_a) {
+        if thresholds.is_still(above, flat_a) {
             all.planted += 1;
             planted.push(frame);
             all.sliding += usize::from(flat_b > 0.01);
@@ -242,7 +255,7 @@ fn foot(source: &Legs, target: &Legs, side: usize, own: f64, all: &mut Figures) 
         }
         let (aa, ab) = (velocity(&a, ankle), velocity(&b, ankle));
         let (aa, ab) = (length(flat(aa)), length(flat(ab)));
-        if aa < 0.01 && a[frame].ankle[1] < low_ankle + 0.04 {
+        if thresholds.is_still(a[frame].ankle[1] - low_ankle, aa) {
             all.ankles += 1;
             all.ankles_beyond += usize::from(ab > 0.01 * own.max(1.0));
         }
@@ -256,7 +269,7 @@ fn foot(source: &Legs, target: &Legs, side: usize, own: f64, all: &mut Figures) 
             all.swing_error += length(sub(scaled(seen_b, 1.0 / own), seen_a)) / length(va);
         }
     }
-    let median = percentile(planted.iter().map(|&frame| b[frame].toe[1]), 0.5);
+    let median = median(planted.iter().map(|&frame| b[frame].toe[1]));
     all.off_height += planted.iter().filter(|&&frame| (b[frame].toe[1] - median).abs() > 0.01).count();
     knees(&source.times, [&a, &b], all);
 }
@@ -312,17 +325,18 @@ pub(crate) fn spins(source: &Legs, target: &Legs, found: &mut Vec<(usize, f64)>)
 /// height of the scaled source. In metres, both bodies scaled to 1.8 m.
 pub(crate) fn planted(source: &Legs, target: &Legs, ratio: f64) -> [f64; 2] {
     let own = ratio * source.body.height / target.body.height;
+    let thresholds = source.planted();
     let mut worst: [f64; 2] = [0.0; 2];
     for side in 0..2 {
         let [a, b] =
             [source, target].map(|legs| legs.frames.iter().map(|frame| frame[side].toe).collect::<Vec<_>>());
-        let low = percentile(a.iter().map(|toe| toe[1]), 0.02);
+        let low = ground(a.iter().map(|toe| toe[1]));
         let [rest_a, rest_b] = [source, target].map(|legs| legs.toe_height(side));
         let mut stands_at: Option<Vec3> = None;
         for frame in 1..a.len().min(b.len()) {
             let dt = source.times[frame] - source.times[frame - 1];
-            let stands = length(flat(sub(a[frame], a[frame - 1]))) < 0.01 * dt && a[frame][1] < low + 0.04;
-            if !stands {
+            let speed = length(flat(sub(a[frame], a[frame - 1]))) / dt;
+            if dt <= 0.0 || !thresholds.is_still(a[frame][1] - low, speed) {
                 stands_at = None;
                 continue;
             }

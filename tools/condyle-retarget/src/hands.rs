@@ -1,12 +1,16 @@
 //! Hands that are near each other keep the vector between them, in lengths of the arm.
 
+use condyle_solve::PosedLimb;
+
 use crate::body::{Body, Place, SIDES};
-use crate::limb::{Limb, reach};
 use crate::maths::{Quat64, Vec3, add, conjugate, length, product, rotate, scaled, smooth, sub};
 use crate::rig::Role;
 
 /// Distance of the wrists up to which they keep their vector, in arm lengths, and the width of the border.
 const NEAR: [f64; 2] = [0.3, 0.4];
+
+/// Last part of the length over which an arm, or a leg in the air, straightens ever more slowly.
+pub(crate) const SOFT: f64 = 0.05;
 
 /// One arm of a body at rest.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,9 +57,9 @@ impl Arm {
         // Elbows bend about the vertical of the neutral pose.
         let since = product(upper, conjugate(body.neutral[self.upper]));
         let out = rotate(since, crate::maths::UP);
-        let limb = Limb {
-            thigh: rotate(upper, self.elbow_in_upper),
-            shin: rotate(lower, self.wrist_in_lower),
+        let limb = PosedLimb {
+            upper: rotate(upper, self.elbow_in_upper),
+            lower: rotate(lower, self.wrist_in_lower),
             hinge: out,
         };
         PosedArm { shoulder, limb }
@@ -72,19 +76,19 @@ pub(crate) struct Arms<'a> {
 /// One arm of a pose, from the hips.
 struct PosedArm {
     shoulder: Vec3,
-    limb: Limb,
+    limb: PosedLimb,
 }
 
 impl PosedArm {
     fn wrist(&self) -> Vec3 {
-        add(self.shoulder, add(self.limb.thigh, self.limb.shin))
+        add(self.shoulder, add(self.limb.upper, self.limb.lower))
     }
 
     /// Returns the rotations of upper arm and forearm that move the wrist.
     fn moved(&self, by: Vec3) -> [Quat64; 2] {
-        let goal = add(add(self.limb.thigh, self.limb.shin), by);
+        let goal = add(add(self.limb.upper, self.limb.lower), by);
         let hinge = hinge(&self.limb);
-        reach(&Limb { hinge, ..self.limb }, goal, 0.0)
+        PosedLimb { hinge, ..self.limb }.change(goal, SOFT, 0.0)
     }
 }
 
@@ -113,7 +117,7 @@ pub(crate) fn meet(
 }
 
 /// Returns the axis of the elbow: the vertical of the neutral pose, on the side to which the arm bends.
-fn hinge(limb: &Limb) -> Vec3 {
-    let bend = crate::maths::cross(limb.thigh, limb.shin);
+fn hinge(limb: &PosedLimb) -> Vec3 {
+    let bend = crate::maths::cross(limb.upper, limb.lower);
     if crate::maths::dot(bend, limb.hinge) < 0.0 { scaled(limb.hinge, -1.0) } else { limb.hinge }
 }

@@ -2,9 +2,8 @@
 //!
 //! ```text
 //!  condyle-base ── condyle ──┬── condyle-encode
-//!                            ├── condyle-solve
-//!                            ├── condyle-query
-//!                            └── condyle-retarget   <── here
+//!                            ├── condyle-solve ── condyle-retarget   <── here
+//!                            └── condyle-query
 //! ```
 //!
 //! [`rig`] finds the joints of a humanoid in a skeleton. A [`Plan`] prepares one pair of skeletons.
@@ -43,7 +42,6 @@ mod filter;
 mod footing;
 mod hands;
 pub mod inspect;
-mod limb;
 mod mapping;
 mod matching;
 mod maths;

@@ -1,10 +1,10 @@
 //! The target's pose: local transforms from rotations, and the change that brings the feet to their goals.
 
 use condyle::{Pose, Transform};
+use condyle_solve::PosedLimb;
 
 use crate::body::{Body, Place, SIDES};
-use crate::hands::{Arms, meet};
-use crate::limb::{Limb, reach};
+use crate::hands::{Arms, SOFT, meet};
 use crate::maths::{
     IDENTITY, Quat64, Vec3, add, conjugate, length, product, renormalized, rotate, scaled, sub,
 };
@@ -54,15 +54,15 @@ pub(crate) fn write(
         let leg = &body.legs[side];
         let [thigh, shin, foot] = [leg.thigh, leg.shin, leg.foot].map(|joint| turns[joint]);
         let since = product(thigh, conjugate(body.neutral[leg.thigh]));
-        let limb = Limb {
-            thigh: rotate(thigh, leg.knee_in_thigh),
-            shin: rotate(shin, leg.ankle_in_shin),
+        let limb = PosedLimb {
+            upper: rotate(thigh, leg.knee_in_thigh),
+            lower: rotate(shin, leg.ankle_in_shin),
             hinge: rotate(since, body.left),
         };
         let hip = sub(moment.legs[side].hip, [0.0, goals.drop, 0.0]);
         let goal = sub(goals.ankles[side], hip);
-        let [first, second] = reach(&limb, goal, goals.stand[side]);
-        let to = add(rotate(first, limb.thigh), rotate(second, limb.shin));
+        let [first, second] = limb.change(goal, SOFT, goals.stand[side]);
+        let to = limb.tip([first, second]);
         goals.missed[side] = goals.stand[side] * length(sub(goal, to));
         let above_thigh = above(leg.thigh).unwrap_or(IDENTITY);
         turn_joint(pose, leg.thigh, product(conjugate(above_thigh), product(first, thigh)));

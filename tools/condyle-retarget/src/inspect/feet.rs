@@ -1,13 +1,11 @@
 //! Feet that slide while they stand.
 
+use condyle_solve::foot_placement::{Planted, ground_under};
+
 use super::record::{Record, apart};
 use super::{Defect, Kind};
 use crate::rig::{Humanoid, Role};
 
-/// Height above its lowest place up to which a foot may stand, as a fraction of the height.
-const LOW: f64 = 0.02;
-/// Speed up to which a low foot stands, in heights per second.
-const SLOW: f64 = 0.1;
 /// Shortest time for which a foot stands, in seconds.
 const SHORTEST: f64 = 0.15;
 /// Smallest slide that counts, as a fraction of the height.
@@ -16,27 +14,40 @@ const SLIDE: f64 = 0.01;
 pub(super) fn defects(record: &Record, map: &Humanoid) -> Vec<Defect> {
     let sides = [[Role::LeftToes, Role::LeftFoot], [Role::RightToes, Role::RightFoot]];
     let joints = sides.into_iter().filter_map(|[toes, foot]| map.joint(toes).or(map.joint(foot)));
-    joints.filter_map(|joint| slide(record, joint)).collect()
+    let planted = Planted::for_leg(leg_length(record, map));
+    joints.filter_map(|joint| slide(record, joint, &planted)).collect()
+}
+
+/// Mean length of both legs at rest.
+fn leg_length(record: &Record, map: &Humanoid) -> f64 {
+    let place = |role: Role| record.rest[map.joint(role).map_or(0, usize::from)];
+    let legs = [
+        [Role::LeftUpperLeg, Role::LeftLowerLeg, Role::LeftFoot],
+        [Role::RightUpperLeg, Role::RightLowerLeg, Role::RightFoot],
+    ];
+    let lengths = legs.map(|leg| {
+        let [hip, knee, ankle] = leg.map(place);
+        apart(hip, knee) + apart(knee, ankle)
+    });
+    (lengths[0] + lengths[1]) / 2.0
 }
 
 /// Worst slide of a foot over the times that it stands.
-fn slide(record: &Record, joint: u16) -> Option<Defect> {
+fn slide(record: &Record, joint: u16, planted: &Planted) -> Option<Defect> {
     let place = |frame: usize| record.places(frame)[usize::from(joint)];
     let count = record.frame_count();
-    let mut heights: Vec<f32> = (0..count).map(|frame| place(frame)[1]).collect();
-    let at = heights.len() / 50;
-    let floor = *heights.select_nth_unstable_by(at, f32::total_cmp).1;
-    let stands = |frame: usize| {
+    let floor = ground_under(&mut (0..count).map(|frame| place(frame)[1].into()).collect::<Vec<f64>>())?;
+    let stands = |frame: usize, before: bool| {
         let [from, to] = [frame - 1, frame].map(place);
         let seconds = record.times[frame] - record.times[frame - 1];
-        let is_low = f64::from(from[1].max(to[1]) - floor) < LOW * record.height;
-        is_low && apart(flat(from), flat(to)) < SLOW * record.height * seconds
+        let above = f64::from(from[1].max(to[1])) - floor;
+        planted.is_planted(above, apart(flat(from), flat(to)) / seconds, before)
     };
     let mut worst: Option<Defect> = None;
     let mut frame = 1;
     while frame < count {
         let first = frame;
-        while frame < count && stands(frame) {
+        while frame < count && stands(frame, frame > first) {
             frame += 1;
         }
         // The foot stands from `first - 1` to `frame - 1`.

@@ -9,10 +9,11 @@
 //! | [`Kind::Seam`] | last and first pose differ by more than a usual step, and less than 10 % of the height |
 //! | [`Kind::Drift`] | a clip that closes ends 0.5 to 10 % of the height away from its start |
 //! | [`Kind::Turn`] | a clip that closes ends turned by 1 to 15 degrees |
-//! | [`Kind::Slide`] | a foot moves by more than 1 % of the height while it stands |
+//! | [`Kind::Slide`] | a planted foot moves by more than 1 % of the height |
 //! | [`Kind::Stretch`] | a bone changes its length by more than 2 %, and 0.2 % of the height |
 //!
-//! The height is the extent of the rest joints. Steps, seams and slides are measured at the given times, so
+//! The height is the extent of the rest joints. [`Planted`](condyle_solve::foot_placement::Planted) has the
+//! thresholds of planted feet. Steps, seams and slides are measured at the given times, so
 //! defects between them are not found.
 
 mod feet;
