@@ -12,7 +12,10 @@ fn goals_are_met_as_a_change_of_the_pose() {
         let scales = [Scales::None, Scales::Even][try_ % 2];
         let mut case = Case::new(&mut random, 2, try_ % 3, scales);
         let (was, joints) = (case.pose.clone(), three(&case));
-        let hinge = Some(random.unit());
+        // The normal of the bones: a bend about any other axis may not reach all distances.
+        let places = joints.map(|joint| case.place(joint));
+        let normal = direction(cross(sub(places[1], places[0]), sub(places[2], places[1])));
+        let hinge = normal.map(|normal| normal.map(|v| v as f32));
         let goal =
             if try_ % 5 == 0 { case.place(joints[2]).map(|v| v as f32) } else { goal(&mut random, &case) };
         let pole = try_.is_multiple_of(4).then(|| random.unit());
