@@ -35,7 +35,7 @@ impl Character {
             return Ok(FramesOptions::new(&self.skeleton, error, radius));
         }
         let radius = (SMALL / self.unit.get().unwrap_or(1.0)) as f32;
-        let moved = self.meshes.iter().filter(|it| !matches!(it.follows, Follows::Nothing(_)));
+        let moved = self.meshes.iter().filter(|it| !matches!(it.follows, Follows::Nothing));
         let meshes = moved.map(|it| (&*it.mesh.mesh, &it.mesh.skin));
         FramesOptions::of_meshes(&self.skeleton, meshes, error, radius)
     }

@@ -12,10 +12,11 @@ use condyle_solve::foot_placement::{
 };
 use wasm_bindgen::prelude::*;
 
-use crate::character::{Model, clip_at, looping};
+use super::looping;
+use super::solve::world_matrix;
+use crate::character::{Model, clip_at};
 use crate::fault::Fault;
 use crate::pose::Pose;
-use crate::solve::world_matrix;
 
 #[wasm_bindgen]
 extern "C" {

@@ -8,7 +8,7 @@ use condyle_base::error::Error;
 use condyle_query::hits::TriangleTree;
 use wasm_bindgen::prelude::*;
 
-use crate::body::{Body, Posed};
+use super::body::{Body, Posed};
 use crate::character::{Character, Model};
 use crate::fault::Fault;
 use crate::pose::Pose;
@@ -31,8 +31,8 @@ impl Pose {
         if posed.of == *now {
             return Ok(());
         }
-        if posed.vertices.positions.len() != part.vertices {
-            let (found, limit) = ((all + part.vertices).saturating_mul(24), MOST);
+        if posed.vertices.positions.len() != part.mesh.vertices() {
+            let (found, limit) = ((all + part.mesh.vertices()).saturating_mul(24), MOST);
             if found > limit {
                 let what = "bytes of posed vertices";
                 return Err(Error::TooMany { what, found, limit }.into());
@@ -45,7 +45,7 @@ impl Pose {
             false => palette(skin, model, rule, matrices)?,
         }
         let mut bind = source.vertices();
-        if part.morph_targets > 0 {
+        if part.mesh.morph_targets() > 0 {
             if posed.morphed.positions.is_empty() {
                 posed.morphed = Vertices::zeroed_like(bind);
             }
@@ -270,7 +270,7 @@ impl Model {
         let clips = self.0.clips.borrow();
         let clip = crate::character::clip_at(&clips, clip)?;
         let moved = match clip.compressed() {
-            Some(clip) => clip.motion_over(crate::character::looping(wrap), from, to)?,
+            Some(clip) => clip.motion_over(super::looping(wrap), from, to)?,
             None => condyle::math::Rigid::IDENTITY,
         };
         Ok(moved.rotation.into_iter().chain(moved.translation).collect())

@@ -7,7 +7,8 @@ use condyle_query::hits::TriangleTree;
 use condyle_solve::full_body::BodyBuffer;
 use condyle_solve::spring_bones::SpringState;
 
-use crate::character::{Character, Motion};
+use super::Motion;
+use crate::character::Character;
 use crate::fault::Fault;
 use crate::part::Part;
 
@@ -75,7 +76,7 @@ impl Body {
     /// Samples the weights of morph targets.
     pub(crate) fn sample(&mut self, it: &Character, clip: &Motion, seconds: f64) -> Result<(), Fault> {
         for (posed, part) in self.parts.iter_mut().zip(&it.meshes) {
-            if part.morph_targets > 0 {
+            if part.mesh.morph_targets() > 0 {
                 posed.weights.clone_from(&part.mesh.morph_weights);
                 clip.clip.weights(part.node, seconds, &mut posed.weights)?;
             }

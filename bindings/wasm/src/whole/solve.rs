@@ -1,7 +1,7 @@
 //! Inverse kinematics, springs and methods of interpolation.
 
 use condyle::Affine;
-use condyle::interpolation::Method;
+use condyle::interpolation::{Method, Selection, poses};
 use condyle_base::error::Error;
 use condyle_solve::full_body::{BodyOptions, Goal, GoalKind, body};
 use condyle_solve::spring_bones::{Tick, springs};
@@ -77,6 +77,14 @@ pub(crate) fn world_matrix(numbers: &[f64]) -> Result<Affine, Fault> {
 }
 
 impl Pose {
+    /// Blends by a method of interpolation.
+    fn interpolated(&mut self, clip: f64, seconds: f64, t: f32, method: Method) -> Result<(), Fault> {
+        self.sampled_other(clip, seconds)?;
+        poses(None, &self.other, t, Selection::All, method, &mut self.joints)?;
+        self.is_finished = false;
+        Ok(())
+    }
+
     /// Keeps the result of a solver, after which the model matrices are out of date.
     pub(crate) fn put_reached(&mut self, distance: f32, angle: f32, iterations: u32, met: bool) {
         self.is_finished = false;

@@ -81,7 +81,7 @@ impl Pose {
         let part = &self.character.meshes[mesh];
         match part.follows {
             Follows::Joint(joint) => joint.into(),
-            Follows::Nothing(_) => -1.0,
+            Follows::Nothing => -1.0,
             Follows::Skin(skin) => {
                 let corners = [0, 1, 2];
                 let corner = corners
@@ -104,8 +104,7 @@ impl Pose {
         let (hitboxes, posed) = match &mut self.body.hitboxes {
             Some(found) => found,
             none => {
-                let moved =
-                    it.meshes.iter().filter(|it| it.shown && !matches!(it.follows, Follows::Nothing(_)));
+                let moved = it.meshes.iter().filter(|it| it.shown && !matches!(it.follows, Follows::Nothing));
                 let meshes = moved.map(|part| (&*part.mesh.mesh, &part.mesh.skin));
                 none.insert((hitbox::fit(meshes, &Fit::default())?, PosedHitboxes::default()))
             }
