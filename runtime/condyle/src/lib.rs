@@ -172,7 +172,7 @@
 //!
 //! ```text
 //!  condyle-base ── condyle ──┬── condyle-encode ──┐                ┌── condyle-io
-//!                  ^ here    ├── condyle-solve  ──┼── condyle-gltf ┼── condyle-compare
+//!                  ^ here    ├── condyle-solve  ──┼── condyle-gltf ┤
 //!                            ├── condyle-query  ──┘                └── condyle-draw
 //!                            └── condyle-bvh, condyle-body ─────────── condyle-io
 //! ```
@@ -182,8 +182,8 @@
 //! - `condyle-solve`: inverse kinematics, foot placement, springs.
 //! - `condyle-query`: bounds, hitboxes, ray casts, vertex animation bakes.
 //! - `condyle-gltf`, `condyle-bvh`, `condyle-body`: read and write files.
-//! - `condyle-io`: opens any of these formats.
-//! - `condyle-compare`: measures differences between models. `condyle-draw`: renders pictures.
+//! - `condyle-io`: opens any of these formats, and measures differences between models.
+//! - `condyle-draw`: renders pictures.
 //!
 //! # Dev builds
 //!
