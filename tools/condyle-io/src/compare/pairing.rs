@@ -155,9 +155,9 @@ impl<'a> Pairing<'a> {
     /// Plays a clip of each model, and measures the distance of each vertex from its counterpart at each of
     /// the [`moments`], on all threads of the current rayon pool.
     ///
-    /// `clips` has the indices of the clips, as returned by [`pair_clips`](crate::compare::pair_clips). The result
-    /// does not depend on the number of threads. `tick` receives the number of moments completed since the
-    /// last call, and returns whether to continue.
+    /// `clips` has the indices of the clips, as returned by [`pair_clips`](crate::compare::pair_clips). The
+    /// result does not depend on the number of threads. `tick` receives the number of moments completed since
+    /// the last call, and returns whether to continue.
     ///
     /// # Errors
     /// The errors of [`moments`], [`Error::Clip`] if there is no such clip, [`Error::Moment`] if a model
