@@ -1,7 +1,7 @@
 //! Reads body models of the SMPL family, and motion in AMASS's layout.
 //!
 //! ```text
-//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -draw
 //!                                                                                   ^ here
 //! ```
 //!

@@ -1,7 +1,7 @@
 //! Reads and writes BVH files, a common exchange format for motion capture.
 //!
 //! ```text
-//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -draw
 //!                                                                             ^ here
 //! ```
 //!

@@ -1,8 +1,8 @@
 //! Draws characters that condyle poses, and line plots, on the CPU.
 //!
 //! ```text
-//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
-//!                                                                                                                  ^ here
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -draw
+//!                                                                                                        ^ here
 //! ```
 //!
 //! | input | output |

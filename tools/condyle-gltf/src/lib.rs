@@ -1,7 +1,7 @@
 //! Reads glTF 2.0 characters for condyle.
 //!
 //! ```text
-//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -compare, -draw
+//!  condyle-base ── condyle ── condyle-encode, -solve, -query ── condyle-gltf, -bvh, -body ── condyle-io, -draw
 //!                                                               ^ here
 //! ```
 //!

@@ -21,8 +21,8 @@ use crate::format::Format;
 pub struct Options<'a> {
     /// Name of the model to open in a container with several. `None` opens the only one.
     pub model: Option<&'a str>,
-    /// Name of a clip. Without `model`, opens the model that has it, in a container with several models. Other
-    /// files ignore it.
+    /// Name of a clip. Without `model`, opens the model that has it, in a container with several models.
+    /// Other files ignore it.
     pub clip: Option<&'a str>,
     /// Person that body motion is applied to.
     #[cfg(feature = "body")]

@@ -34,8 +34,8 @@
 //! - `body`: `.npz` with a body model or body motion
 //! - `fbx`: `.fbx`; the build needs a C compiler
 //!
-//! Without a feature, files of its format are rejected. Two features, off by default, have modules of
-//! their own: `compare` and `job`. Containers (`.condyle`) can always be read.
+//! Without a feature, files of its format are rejected. Containers (`.condyle`) can always be read. The
+//! features `compare` and `job`, off by default, add the modules of these names.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "body")]

@@ -92,8 +92,8 @@ fn misfit_failure(path: &Path, misfit: &Misfit) -> Failure {
     })
 }
 
-/// Converts a model to an asset with its raw clips, and its compressed clips. Joints without meshes, as those of
-/// a library, need no document.
+/// Converts a model to an asset with its raw clips, and its compressed clips. Joints without meshes, as in a
+/// library, need no document.
 pub(crate) fn into_asset(
     path: &Path,
     model: condyle_io::Model,

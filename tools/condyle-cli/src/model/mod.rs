@@ -104,7 +104,7 @@ impl Model {
 pub(crate) struct Chosen<'a> {
     /// Its name.
     pub(crate) model: Option<&'a str>,
-    /// Name of one of its clips, for want of its own.
+    /// Name of one of its clips, if its own name is not given.
     pub(crate) clip: Option<&'a str>,
 }
 

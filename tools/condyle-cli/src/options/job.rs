@@ -1,5 +1,5 @@
-//! Steps common to all commands: check the destinations, open the models, check the destinations against every
-//! file that was read, warn about repairs, and check the work limit.
+//! Steps common to all commands: check the destinations, open the models, check the destinations against
+//! every file that was read, warn about repairs, and check the work limit.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -105,8 +105,8 @@ impl Job {
     }
 }
 
-/// Returns the files of a folder whose outputs go to another one, sorted by name, and the subfolders that cannot be
-/// read. The output folder is left out, whatever its path is, and so is `except`.
+/// Returns the files of a folder whose outputs go to another one, sorted by name, and the subfolders that
+/// cannot be read. The output folder is skipped, whatever its path is, and so is `except`.
 pub(crate) fn files_of(
     folder: &Path,
     output: &Path,
@@ -144,8 +144,8 @@ pub(crate) fn twins([one, other]: [&Source; 2], output: &Path) -> Failure {
     ))
 }
 
-/// Makes what an earlier run did not make of the files of a folder. Warns about each file that is left out, and
-/// about the subfolders that cannot be read.
+/// Makes what an earlier run did not make of the files of a folder. Warns about each file that is left out,
+/// and about the subfolders that cannot be read.
 pub(crate) fn make_all<J: Parts<Error = Failure>>(
     parts: &J,
     sources: &[Source],

@@ -9,7 +9,7 @@
 //! | output files, all or none, also if the program is interrupted | [`write_file`], [`Draft`], [`keep_all`] |
 //! | progress | [`Reporter`] |
 //!
-//! Nothing here prints, and no error names an option of a program: the caller adds what to do about it.
+//! The module prints no text, and its errors name no option of a program: the caller adds the advice.
 //!
 //! ```
 //! use condyle_io::job::{Files, write_file};

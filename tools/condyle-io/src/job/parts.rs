@@ -131,8 +131,8 @@ pub fn make_all<J: Parts>(
     Ok(outcome)
 }
 
-/// Removes the parts with this extension from a folder, including those that an earlier run left for files that
-/// no longer exist, and the empty folders.
+/// Removes the parts with this extension from a folder, including those that an earlier run left for files
+/// that no longer exist, and the empty folders.
 pub fn remove_parts(folder: &Path, extension: &str) {
     for entry in WalkDir::new(folder).contents_first(true).into_iter().flatten() {
         if entry.file_type().is_dir() {
