@@ -32,11 +32,7 @@ impl Limb {
             None => [self.bent_freely()[1]; 2],
         };
         if let (Some(_), Some(limit)) = (hinge, limits[1].filter(|limit| limit.is_soft())) {
-            // A soft limit reduces both bends, and the bend farther beyond the limit ends up nearer to the
-            // border. So this uses only the bend that exceeds the limit less, or the first one if both are
-            // equal.
-            let beyond = bends.map(|bend| limit.hold(unit(bend)).map_or(0.0, |held| angle(held, unit(bend))));
-            bends = [bends[usize::from(beyond[1] < beyond[0])]; 2];
+            bends = nearer_to_limit(limit, bends);
         }
         let mut starts = [Tried { distance: off(given), turned: given }; 3];
         let mut enough = f64::INFINITY;
@@ -248,3 +244,11 @@ const ROUNDS: u32 = 60;
 const SEARCHED: u32 = 200;
 /// Number of starts of least squares.
 const STARTS: u32 = 24;
+
+/// The bend that exceeds a soft limit less, or the first one if both are equal, in place of both.
+///
+/// A soft limit reduces both bends, and the one farther beyond the limit ends up nearer to the border.
+fn nearer_to_limit(limit: &Limit, bends: [Quat64; 2]) -> [Quat64; 2] {
+    let beyond = bends.map(|bend| limit.hold(unit(bend)).map_or(0.0, |held| angle(held, unit(bend))));
+    [bends[usize::from(beyond[1] < beyond[0])]; 2]
+}
