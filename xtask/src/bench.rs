@@ -1,5 +1,5 @@
-//! The lab: tests of the guide's code and of `xtask`; tests of the benchmark, and one round of it, which checks the
-//! result of every implementation before it times it.
+//! The lab: tests of the guide's code and of `xtask`; tests of the benchmark, and one round of it, which
+//! checks the result of every implementation before it times it.
 
 use std::process::Command;
 

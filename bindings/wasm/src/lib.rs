@@ -15,7 +15,7 @@ mod open;
 mod part;
 mod pose;
 
-// What differs between the builds has the same names in both.
+// The parts that differ between the builds, with the same names in both.
 #[cfg(not(feature = "whole"))]
 mod player;
 #[cfg(not(feature = "whole"))]

@@ -1,4 +1,4 @@
-//! The document under construction: what all parts of the conversion read and add to.
+//! The document under construction, which each part of the conversion reads and extends.
 
 use ufbx::Scene;
 
@@ -7,7 +7,7 @@ use crate::problems::Problems;
 
 pub(crate) struct Context<'a> {
     pub(crate) scene: &'a Scene,
-    /// Index of the document's node for each node of the scene. The scene's root has none.
+    /// Index of the document's node for each node of the scene. The scene's root is not in the document.
     nodes: Vec<Option<usize>>,
     pub(crate) buffer: Buffer,
     pub(crate) problems: Problems,

@@ -1,5 +1,5 @@
-//! Turns meshes into glTF meshes: triangles by material, blend shapes, and the geometric transform of the node
-//! in the vertices.
+//! Turns meshes into glTF meshes: triangles by material, blend shapes, and the geometric transform of the
+//! node in the vertices.
 
 use std::collections::HashMap;
 

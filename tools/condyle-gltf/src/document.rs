@@ -125,8 +125,8 @@ impl Document {
         Self::gather_slice(name, bytes, |json| Files::named(uris(json), file))?.usable()
     }
 
-    /// Takes a document that another reader made in memory: its JSON, and the bytes of the first buffer, which
-    /// are empty if there is none.
+    /// Takes a document that another reader made in memory: its JSON, and the bytes of the first buffer,
+    /// which are empty without a buffer.
     ///
     /// `name` is used in messages. The document must not refer to external files. It equals the document that
     /// [`Document::from_slice`] reads from a `.glb` with this JSON and this binary chunk.

@@ -32,8 +32,8 @@ pub(crate) fn from_json(value: serde_json::Value) -> Value {
             });
             Value::Object(members.collect())
         }
-        // The parser rounds one of nine such numbers to a neighbour of what was printed. A file made from this
-        // tree has the same digits as one made from the text.
+        // The parser rounds one of nine such numbers to a neighbour of the printed number. A file made from
+        // this tree has the same digits as one made from the text.
         serde_json::Value::Number(number) if number.is_f64() => {
             serde_json::from_str(&number.to_string()).map_or(Value::Number(number), Value::Number)
         }

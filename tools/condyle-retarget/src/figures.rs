@@ -18,8 +18,8 @@
 //!
 //! [`Planted`] has the thresholds of planted and still toes. They are proportional to the source's legs; the
 //! table has those of a leg of 0.9 m. The ground is [`ground_under`] the toe in the source's clip. The share
-//! of frozen frames is of those with a moving source. For swings, velocities are as seen from the front of each body,
-//! and those of the result are divided by the ratio of the steps.
+//! of frozen frames is of those with a moving source. For swings, velocities are as seen from the front of
+//! each body, and those of the result are divided by the ratio of the steps.
 
 use condyle::{Error, Pose, Skeleton};
 use condyle_solve::foot_placement::{Planted, ground_under};

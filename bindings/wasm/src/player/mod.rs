@@ -14,7 +14,7 @@ pub(crate) use open::open;
 /// Documents are not read.
 pub(crate) struct Asset;
 
-/// Returns the pose as it is, without a document.
+/// Does not change the pose, because constraints are in documents.
 pub(crate) fn constrain(_: &Asset, _: &mut Pose) -> Result<(), Error> {
     Ok(())
 }

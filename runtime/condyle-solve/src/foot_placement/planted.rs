@@ -17,8 +17,8 @@ const LOW: usize = 20;
 
 /// Thresholds of a planted foot, in the unit of the leg's length.
 ///
-/// They are proportional to the length of the leg, thigh and shin added up. The values below are those of a
-/// leg of 0.9 m. `docs/conventions.md` has the table, and who uses which row.
+/// They are proportional to the length of the leg, thigh and shin added up. The values below are for a leg
+/// of 0.9 m. `docs/conventions.md` has the table, and the users of each row.
 ///
 /// ```
 /// use condyle_solve::foot_placement::Planted;
@@ -72,8 +72,8 @@ impl Planted {
         above <= self.height[0] && speed <= self.still
     }
 
-    /// Returns how free a foot is to move, without a memory of the moment before: 0 for one that is still, 1
-    /// for one that is not planted, and a value between for one that begins to move or to rise.
+    /// Returns the freedom of a foot to move, which does not depend on the moment before. It is 0 for a still
+    /// foot and 1 for one that is not planted. A foot that begins to move or to rise is between.
     #[must_use]
     pub fn freedom(&self, above: f64, speed: f64) -> f64 {
         let moves = ((speed - self.still) / (self.speed[0] - self.still)).max(0.0);

@@ -21,8 +21,8 @@
 //! | `C1`, `C2` | | a collider that the tail is in moves it out; then `P` again | `stopped` |
 //!
 //! With hit radius `q`, a plane with point `o` and normal `n` moves the tail to `x - ((x - o) . n - q) n`. A
-//! sphere or capsule of radius `R` moves it to `s + (R + q) (x - s) / |x - s|`, where `s` is the centre or the
-//! nearest point of the segment.
+//! sphere or capsule of radius `R` moves it to `s + (R + q) (x - s) / |x - s|`, where `s` is the centre or
+//! the nearest point of the segment.
 //!
 //! If the spring has a center, `x[n]` and `x[n-1]` first move along with it. The joint's rotation is the
 //! shortest arc from its axis to `x[n+1] - h` in the joint's space at rest.

@@ -91,8 +91,8 @@ pub(crate) struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// Inputs for joints that exist. `None` if a joint is not the child of the one before it, or if the
-    /// request has a hinge, an orientation or limits. Also `None` if the scale of the first joint is not uniform and
-    /// positive.
+    /// request has a hinge, an orientation or limits. Also `None` if the scale of the first joint is not
+    /// uniform and positive.
     #[inline(always)]
     pub(crate) fn new(
         skeleton: &Skeleton,

@@ -23,7 +23,7 @@ pub(crate) struct Each<'a> {
     pub(crate) threads: Threads,
     /// Settings that change the outputs.
     pub(crate) settings: String,
-    /// What the progress bar shows.
+    /// Text of the progress bar.
     pub(crate) what: &'static str,
     pub(crate) json: bool,
 }

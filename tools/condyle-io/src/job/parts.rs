@@ -22,7 +22,7 @@ pub trait Reporter: Sync {
     fn end(&self);
 }
 
-/// What a job makes of each of its files.
+/// A job that makes one part of each of its files.
 pub trait Parts: Sync {
     /// Result for a file.
     type Part: Send;

@@ -47,7 +47,8 @@ pub(crate) struct Args {
     numerics: Numerics,
 }
 
-/// The character: a person with a walk, a run and an idle clip. `demo_files` of `lab/yardsticks` generates it.
+/// The character: a person with a walk, a run and an idle clip. `demo_files` of `lab/yardsticks` generates
+/// it.
 const CHARACTER: &[u8] = include_bytes!("character.glb");
 /// Direction of the camera.
 const VIEW: View = View { yaw: 0.75, pitch: 0.2 };

@@ -13,8 +13,8 @@ use super::import;
 use crate::failure::Failure;
 use crate::output::drawing;
 
-/// The motion. Its extras have the stairs (`solids`), and for each frame (`moments`) the points that touch the
-/// ground and the distance that planted feet have moved.
+/// The motion. Its extras have the stairs (`solids`), and for each frame (`moments`) the points that touch
+/// the ground and the distance that planted feet have moved.
 const FILE: &[u8] = include_bytes!("stairs.glb");
 /// View from the left and slightly from behind, so that no step hides the feet.
 const VIEW: View = View { yaw: -1.85, pitch: 0.16 };
