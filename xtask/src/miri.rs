@@ -59,7 +59,7 @@ fn miri(log: &mut Log) -> Outcome {
     if !works("cargo", &["+nightly", "miri", "--version"]) {
         return Err(Stop::Skipped("no nightly toolchain with miri".into()));
     }
-    log.limit = Duration::from_secs(15 * 60);
+    log.limit = Duration::from_secs(40 * 60);
     // Without inverse kinematics and compression, which compute only in f64.
     let packages = ["-p", "condyle", "-p", "condyle-base", "-p", "condyle-query"];
     let mut command = cargo("+nightly miri test", packages);
