@@ -21,7 +21,7 @@ pub(crate) fn constrain(_: &Asset, _: &mut Pose) -> Result<(), Error> {
 
 /// Compressed clips have no state.
 #[derive(Default, Clone)]
-pub(crate) struct Cursor;
+pub(crate) struct Cursor {}
 
 /// A compressed clip with its name.
 pub(crate) struct Motion(String, Clip<'static>);

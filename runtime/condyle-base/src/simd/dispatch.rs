@@ -1,7 +1,6 @@
 //! Compiles a kernel for each instruction set and numeric mode, and runs the copy that the current
 //! [`Dispatch`] selects.
 
-use fearless_simd::Level;
 use fearless_simd::prelude::*;
 
 use super::{Dispatch, Isa};
@@ -211,7 +210,7 @@ macro_rules! scalar {
 #[doc(hidden)]
 #[inline(always)]
 #[must_use]
-pub fn narrow(dispatch: Dispatch, avx512: bool, sse42: bool) -> Level {
+pub fn narrow(dispatch: Dispatch, avx512: bool, sse42: bool) -> fearless_simd::Level {
     let level = dispatch.level();
     let has_avx512 = avx512 && dispatch.is_fast() && cfg!(not(disable_dispatch_avx512));
     let has_avx2 = cfg!(not(disable_dispatch_avx2));

@@ -26,11 +26,11 @@ fn to_glb(json: &Value, rest: &[u8]) -> Vec<u8> {
     [&head, (text.len() as u32).to_le_bytes().as_slice(), b"JSON", &text, rest].concat()
 }
 
-/// Returns the character of the demo as a Fox.
+/// Returns the character of the demo as a Fox. Its left hand is the Fox's head, which reaches forward.
 fn stand_in(character: &[u8]) -> Vec<u8> {
     let (mut json, rest) = glb(character);
     for (kind, from, to) in [
-        ("nodes", "head", "b_Head_05"),
+        ("nodes", "left_hand", "b_Head_05"),
         ("nodes", "left_toes", "b_Tail03_014"),
         ("animations", "walk", "Walk"),
         ("animations", "run", "Run"),
