@@ -39,9 +39,9 @@ const GROUPS: [Group; 5] = [
         name: "runtime",
         always: &["isa-sse2"],
         turns: [
-            &["miri", "isa-avx2"],
+            &["isa-avx2"],
             &["aarch64", "cpu-", "bare-", "isa-avx512"],
-            &["wasm-", "features"],
+            &["wasm-", "features", "miri"],
             &["isa-sse42", "asm"],
         ],
     },
@@ -200,10 +200,10 @@ mod tests {
         let strict = Options { is_strict: true, ..Options::default() };
         assert_eq!(names(&strict, 0).len(), steps().len());
         let once = names(&options, 0);
-        for name in ["format", "tests", "isa-sse2", "python", "miri", "isa-avx2"] {
+        for name in ["format", "tests", "isa-sse2", "python", "miri-c", "isa-avx2"] {
             assert!(once.iter().any(|step| step == name), "{name}");
         }
-        for name in ["aarch64", "wasm-simd128", "fuzz-import", "isa-sse42"] {
+        for name in ["aarch64", "miri", "wasm-simd128", "fuzz-import", "isa-sse42"] {
             assert!(!once.iter().any(|step| step == name), "{name}");
         }
     }
