@@ -9,9 +9,9 @@ use condyle_gltf::{Asset, Refused};
 
 /// Time limit for a document. It applies to the thread's CPU time if available, so that other load on the
 /// machine fails no test. It is twice the slowest document's time, because two threads can share a core.
-const TIME_LIMIT: Duration = Duration::from_secs(4);
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Additional time for each byte of a document.
-const TIME_PER_BYTE: Duration = Duration::from_nanos(500);
+const TIME_PER_BYTE: Duration = Duration::from_nanos(1000);
 const MEMORY_LIMIT: usize = 300 << 20;
 /// Additional memory for an import for each byte of the document. The importer allows 32 bytes of decoded
 /// data, of which two copies exist for a short time.

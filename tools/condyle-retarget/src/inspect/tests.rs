@@ -101,7 +101,10 @@ fn each_fault_is_found_at_its_moment() {
         let sway = 0.1 * (core::f64::consts::PI * at).sin();
         shift(pose, example::HIPS, [sway as f32 + 0.02 * at as f32, 0.0, 0.0]);
     };
-    assert_eq!(kinds(drift), [(Kind::Drift, example::HIPS, 2.0)]);
+    let found = kinds(drift);
+    // The sway of 10 cm is at most 0.31 m/s fast, so the feet slide too.
+    assert_eq!(found[0], (Kind::Drift, example::HIPS, 2.0));
+    assert!(found.len() == 3 && found[1..].iter().all(|(kind, ..)| *kind == Kind::Slide), "{found:?}");
     let turned = |at: f64, pose: &mut Pose| turn(pose, example::HIPS, [0.0, 1.0, 0.0], 0.05 * at);
     assert_eq!(kinds(turned), [(Kind::Turn, example::HIPS, 2.0)]);
     let slide = |at: f64, pose: &mut Pose| {
