@@ -13,7 +13,7 @@ export const DATA = resolve(here, '../../testdata');
 /** The npm package that the page was built with. */
 export const PACKAGE = pathToFileURL(`${resolve(process.env.CONDYLE_PACKAGE ?? join(here, '../../target/npm/condyle'))}/`);
 
-/** As in crates/condyle-cli/src/commands/view/server.rs. */
+/** As in tools/condyle-cli/src/commands/view/server.rs. */
 const POLICY =
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' blob: data:; " +
     "connect-src 'self' blob: data:; worker-src 'self' blob:; " +

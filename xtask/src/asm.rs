@@ -161,8 +161,12 @@ fn kernels(text: &str) -> BTreeMap<String, Kernel> {
     let mut kernels = BTreeMap::new();
     for ((function, isa), closures) in found {
         // `dispatch!` names the fast mode first, then the portable one. Without fused multiply-add they are
-        // the same.
-        let modes: &[&str] = if isa == "sse42" { &["both"] } else { &["fast", "portable"] };
+        // the same, and AVX-512 has no copies in the portable mode.
+        let modes: &[&str] = match isa.as_str() {
+            "sse42" => &["both"],
+            "avx512" => &["fast"],
+            _ => &["fast", "portable"],
+        };
         for (index, body) in closures.into_values().enumerate() {
             let mode = modes[index % modes.len()];
             let name = format!("{function} {} {isa} {mode}", index / modes.len());

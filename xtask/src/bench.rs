@@ -1,18 +1,26 @@
-//! One round of the benchmark. Every implementation's result is checked before it is timed.
+//! The lab: tests of the guide's code and of `xtask`; tests of the benchmark, and one round of it, which
+//! checks the result of every implementation before it times it.
 
 use std::process::Command;
 
-use crate::step::{Log, Outcome, Step, Stop};
+use crate::step::{Log, Outcome, Step, Stop, cargo};
 use crate::tests;
 
 pub(crate) fn steps() -> Vec<Step> {
-    vec![Step::new("bench", bench)]
+    vec![Step::new("lab", lab), Step::new("bench", bench)]
+}
+
+/// Crates of the workspace that `cargo test` leaves out, except the benchmark.
+const CRATES: [&str; 6] = ["-p", "condyle-guide", "-p", "condyle-testing", "-p", "xtask"];
+
+fn lab(log: &mut Log) -> Outcome {
+    log.run(&mut cargo("test", CRATES))?;
+    tests::counted(log)
 }
 
 fn bench(log: &mut Log) -> Outcome {
-    // The build of the tests has the program too. A separate build has other features of the libraries, and
-    // takes minutes.
-    tests::build(log, &["--workspace"], &[tests::folder("")])?;
+    log.run(&mut cargo("test", ["-p", "condyle-bench"]))?;
+    log.run(&mut cargo("build", ["-p", "condyle-bench"]))?;
     let program = tests::program("condyle-bench");
     let rows = log.capture(Command::new(program).args(["--rounds", "1", "--json"]))?.lines().count();
     if rows == 0 {

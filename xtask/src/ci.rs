@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::plan::{self, Options, Place};
 use crate::step::{Log, Outcome, Step, Stop, out_dir};
 use crate::{
     asm, bench, c, dependencies, dist, features, fuzz, gpu, guide, levels, lint, miri, package, page,
@@ -16,10 +17,11 @@ use crate::{
 /// Optional steps: they need tools or models that a machine may lack, and may be skipped even with
 /// `--strict`. Steps for an instruction set are optional too. `.ci/run` installs the tools for all other
 /// steps, so with `CI=true` they must run.
-const OPTIONAL: [&str; 3] = ["references", "msrv", "miri"];
+const OPTIONAL: [&str; 4] = ["references", "msrv", "miri", "miri-c"];
 
-fn steps() -> Vec<Step> {
-    let groups = [
+/// All steps, in the order in which they start.
+pub(crate) fn steps() -> Vec<Step> {
+    let tasks = [
         lint::steps(),
         guide::steps(),
         words::steps(),
@@ -47,34 +49,58 @@ fn steps() -> Vec<Step> {
         asm::steps(),
         fuzz::steps(),
     ];
-    groups.into_iter().flatten().collect()
+    tasks.into_iter().flatten().collect()
 }
 
-/// Prints the name of every step.
-pub(crate) fn list() -> ExitCode {
-    for step in steps() {
-        println!("{}", step.name);
-    }
-    ExitCode::SUCCESS
-}
-
-/// Runs the steps whose name starts with `prefix`, two or three at a time. A failure does not stop the
-/// others.
-///
-/// With `strict`, a skipped step fails unless it is optional, and rare steps run too. They also run if
-/// `prefix` selects them.
-pub(crate) fn run(prefix: &str, strict: bool) -> ExitCode {
-    let ci = std::env::var_os("CI").is_some_and(|v| v == "true");
-    let optional = |name: &str| OPTIONAL.contains(&name) || name.starts_with(levels::PREFIX);
-    let must_run = |name: &str| (strict || ci) && !optional(name);
-    let (steps, left): (Vec<Step>, Vec<Step>) = steps()
-        .into_iter()
-        .filter(|step| step.name.starts_with(prefix))
-        .partition(|step| strict || !prefix.is_empty() || !step.is_rare);
+/// Runs the steps that the options choose, or lists them.
+pub(crate) fn main(options: &Options) -> ExitCode {
+    let (turn, origin) = match options.turn {
+        Some(turn) => (turn, "chosen".into()),
+        None => plan::turn_of_commit(),
+    };
+    let steps: Vec<Step> = steps().into_iter().filter(|step| options.has(&step.name)).collect();
     if steps.is_empty() {
-        eprintln!("no step name starts with `{prefix}`; `cargo xtask ci --list` prints them");
+        eprintln!("no such step; `cargo xtask ci --list` prints the names of all steps and groups");
         return ExitCode::from(2);
     }
+    if options.is_list {
+        list(&steps, options, turn);
+        return ExitCode::SUCCESS;
+    }
+    let (now, later): (Vec<Step>, Vec<Step>) =
+        steps.into_iter().partition(|step| options.runs(&step.name, turn));
+    if options.has_turn() {
+        println!("turn {turn} of 0 to {} ({origin})", plan::TURNS - 1);
+    }
+    let code = run(now, options);
+    for turn in 0..plan::TURNS {
+        let names = later.iter().map(|step| step.name.as_str());
+        let names: Vec<&str> = names.filter(|name| plan::place(name).turn == Some(turn)).collect();
+        if !names.is_empty() {
+            println!("only in turn {turn}: {}", names.join(", "));
+        }
+    }
+    code
+}
+
+/// Prints the name, the group and the turn of each step, and whether it runs in this turn.
+fn list(steps: &[Step], options: &Options, turn: usize) {
+    let width = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
+    for Step { name, .. } in steps {
+        let Place { group, turn: own } = plan::place(name);
+        let when = own.map_or("always".into(), |own| format!("turn {own}"));
+        let now = if own.is_some() && options.runs(name, turn) { ", now" } else { "" };
+        println!("{name:width$}  {group:8}  {when}{now}");
+    }
+}
+
+/// Runs steps, two or three at a time. A failure does not stop the others.
+///
+/// With `--strict` and with `CI=true`, a skipped step fails unless it is optional.
+fn run(steps: Vec<Step>, options: &Options) -> ExitCode {
+    let ci = std::env::var_os("CI").is_some_and(|v| v == "true");
+    let optional = |name: &str| OPTIONAL.contains(&name) || name.starts_with(levels::PREFIX);
+    let must_run = |name: &str| (options.is_strict || ci) && !optional(name);
     let start = Instant::now();
     let mut rows = two_at_a_time(steps, &must_run);
     rows.sort_by_key(|row| row.place);
@@ -88,7 +114,7 @@ pub(crate) fn run(prefix: &str, strict: bool) -> ExitCode {
     let failed = count(|o| matches!(o, Err(Stop::Failed(_))));
     let seconds = start.elapsed().as_secs();
     println!("\nin {seconds} s");
-    if prefix.is_empty() && failed == 0 {
+    if options.only.is_empty() && options.group.is_empty() && failed == 0 {
         // For `cargo xtask times`.
         std::fs::write(whole_run(), seconds.to_string()).ok();
     }
@@ -97,10 +123,6 @@ pub(crate) fn run(prefix: &str, strict: bool) -> ExitCode {
         if let Err(Stop::Skipped(why)) = &row.outcome {
             println!("NOT CHECKED: {}: {why}", row.name);
         }
-    }
-    if !left.is_empty() {
-        let names: Vec<&str> = left.iter().map(|step| step.name.as_str()).collect();
-        println!("only with --strict: {}", names.join(", "));
     }
     if failed == 0 && passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -4,7 +4,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use std::fmt::Write as _;
 
 // Included as a file, because a generator of a crate's source must build even if that crate is broken.
-#[path = "../../bench/src/papers/balance.rs"]
+#[path = "../../lab/bench/src/papers/balance.rs"]
 #[allow(dead_code, unreachable_pub, reason = "a module of another crate, used in part")]
 mod balance;
 

@@ -36,7 +36,8 @@ fn features(log: &mut Log) -> Outcome {
 
 /// Features in the manifest of a library.
 fn names(krate: &str) -> Result<Vec<String>, Stop> {
-    let manifest = std::fs::read_to_string(crate::root().join(format!("crates/{krate}/Cargo.toml")))?;
+    let floor = if RUNTIME.contains(&krate) { "runtime" } else { "tools" };
+    let manifest = std::fs::read_to_string(crate::root().join(format!("{floor}/{krate}/Cargo.toml")))?;
     let lines = manifest.lines().skip_while(|l| *l != "[features]").skip(1);
     let table = lines.take_while(|l| !l.starts_with('['));
     let keys = table.filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once(" = "));

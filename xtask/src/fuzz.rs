@@ -2,32 +2,19 @@
 //!
 //! The targets are built like by cargo-fuzz, but without AddressSanitizer, because the workspace has no
 //! unsafe code for it to check. A stable compiler therefore suffices, and the memory limit measures only the
-//! importer. Only `cargo xtask fuzz capi` uses the sanitizer, if a nightly compiler is installed.
+//! importer.
 
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, alone as run_alone, cargo, need, works};
+use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, alone as run_alone, cargo, need};
 
-#[path = "../../crates/condyle-gltf/tests/tiny/mod.rs"]
+#[path = "../../tools/condyle-gltf/tests/tiny/mod.rs"]
 pub(crate) mod tiny;
 
-/// Targets that run in CI. `posed` is left out: it makes many calls per input, and 10 seconds cover
+/// Targets that run in CI. CI skips `posed`: it makes many calls per input, and 10 seconds cover
 /// little. Run it with `cargo xtask fuzz posed --seconds 900`.
-const TARGETS: [&str; 12] = [
-    "import",
-    "mutate",
-    "pack",
-    "meshopt",
-    "bvh",
-    "fbx",
-    "container",
-    "clip",
-    "solve",
-    "retarget",
-    "hits",
-    "capi",
-];
+const TARGETS: [&str; 11] =
+    ["import", "mutate", "pack", "meshopt", "bvh", "fbx", "container", "clip", "solve", "retarget", "hits"];
 
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
@@ -43,18 +30,18 @@ const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Cpasses
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
 
 /// Fuzz targets are a separate workspace.
-pub(crate) const MANIFEST: &str = "fuzz/Cargo.toml";
+const FOLDER: &str = "lab/fuzz";
+
+/// Its manifest.
+pub(crate) const MANIFEST: &str = "lab/fuzz/Cargo.toml";
 
 pub(crate) fn steps() -> Vec<Step> {
     let targets = TARGETS.map(|target| {
         let name = format!("fuzz-{target}");
-        let run = move |log: &mut Log| fuzz(log, &Build::Plain, target, SECONDS, &[SEED]);
+        let run = move |log: &mut Log| fuzz(log, target, SECONDS, &[SEED]);
         Step::new(name.clone(), run).apart(target)
     });
-    let before = [
-        Step::new("fuzz-clippy", clippy),
-        Step::new("fuzz-build", |log: &mut Log| build(log, &Build::Plain)),
-    ];
+    let before = [Step::new("fuzz-clippy", clippy), Step::new("fuzz-build", build)];
     before.map(|step| step.apart("fuzz")).into_iter().chain(targets).collect()
 }
 
@@ -71,63 +58,27 @@ fn clippy(log: &mut Log) -> Outcome {
 
 /// `cargo xtask fuzz TARGET`.
 pub(crate) fn alone(target: &str, seconds: u32) -> ExitCode {
-    let has_nightly = works("cargo", &["+nightly", "--version"]);
-    let build = if target == "capi" && has_nightly { Build::Sanitized } else { Build::Plain };
-    run_alone(&format!("fuzz-{target}"), |log| {
-        if target == "capi" && !has_nightly {
-            log.note("no nightly compiler: without AddressSanitizer");
-        }
-        fuzz(log, &build, target, seconds, &[])
-    })
-}
-
-/// How the targets are built.
-#[derive(PartialEq)]
-enum Build {
-    /// All targets, by the stable compiler.
-    Plain,
-    /// `capi` with AddressSanitizer, by a nightly compiler.
-    Sanitized,
-}
-
-impl Build {
-    /// Build folder.
-    fn folder(&self) -> PathBuf {
-        let folder = crate::root().join("fuzz/target");
-        if *self == Self::Sanitized { folder.join("sanitized") } else { folder }
-    }
-
-    /// Limit of the resident memory in megabytes. The sanitizer keeps freed memory for a while.
-    fn memory(&self) -> u32 {
-        if *self == Self::Sanitized { 2048 } else { 300 }
-    }
+    run_alone(&format!("fuzz-{target}"), |log| fuzz(log, target, seconds, &[]))
 }
 
 /// Builds the targets with coverage instrumentation for libFuzzer.
-fn build(log: &mut Log, kind: &Build) -> Outcome {
+fn build(log: &mut Log) -> Outcome {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(Stop::Skipped("libFuzzer is built for x86-64 Linux only here".into()));
     }
     need_compiler()?;
     // With `--target`, the flags do not apply to build scripts and macros.
     let args = ["--release", "--manifest-path", MANIFEST, "--target", TRIPLE];
-    let mut command = match kind {
-        Build::Plain => cargo("build", args),
-        Build::Sanitized => cargo("+nightly build", args),
-    };
-    let mut flags = format!("{FLAGS} {ONE_KERNEL}");
-    if *kind == Build::Sanitized {
-        flags.push_str(" -Zsanitizer=address");
-        command.args(["--bin", "capi"]);
-    }
-    log.run(command.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", kind.folder()))?;
+    let mut command = cargo("build", args);
+    let folder = crate::root().join(FOLDER).join("target");
+    log.run(command.env("RUSTFLAGS", format!("{FLAGS} {ONE_KERNEL}")).env("CARGO_TARGET_DIR", folder))?;
     Ok(String::new())
 }
 
 /// Random first inputs for targets that build numbers from arbitrary bytes. They are long enough for a whole
 /// case, because libFuzzer starts with few bytes.
 fn any_bytes(target: &str) -> impl Iterator<Item = (String, Vec<u8>)> {
-    let count = if ["solve", "retarget", "hits", "capi"].contains(&target) { 16 } else { 0 };
+    let count = if ["solve", "retarget", "hits"].contains(&target) { 16 } else { 0 };
     (0..count).map(|seed: u64| {
         // Knuth's linear congruential generator, whose upper bits are random.
         let mut state = seed;
@@ -139,24 +90,25 @@ fn any_bytes(target: &str) -> impl Iterator<Item = (String, Vec<u8>)> {
     })
 }
 
-fn fuzz(log: &mut Log, kind: &Build, target: &str, seconds: u32, options: &[&str]) -> Outcome {
-    build(log, kind)?;
+fn fuzz(log: &mut Log, target: &str, seconds: u32, options: &[&str]) -> Outcome {
+    build(log)?;
 
-    let fuzz = crate::root().join("fuzz");
+    let fuzz = crate::root().join(FOLDER);
     let corpus = fuzz.join("corpus").join(target);
     let artifacts = fuzz.join("artifacts").join(target);
     for folder in [&corpus, &artifacts] {
         std::fs::create_dir_all(folder)?;
     }
     if target == "fbx" {
-        let arm = crate::root().join("crates/condyle-fbx/tests/data/arm.fbx");
+        let arm = crate::root().join("tools/condyle-fbx/tests/data/arm.fbx");
         std::fs::copy(arm, corpus.join("arm"))?;
     }
     for (name, bytes) in tiny::seeds(target).into_iter().chain(any_bytes(target)) {
         std::fs::write(corpus.join(name), bytes)?;
     }
-    let mut run = Command::new(kind.folder().join(TRIPLE).join("release").join(target));
-    run.arg(format!("-max_total_time={seconds}")).arg(format!("-rss_limit_mb={}", kind.memory()));
+    let mut run = Command::new(fuzz.join("target").join(TRIPLE).join("release").join(target));
+    // The resident memory is limited to 300 MB.
+    run.arg(format!("-max_total_time={seconds}")).arg("-rss_limit_mb=300");
     run.args(["-timeout=10", "-max_len=65536"]);
     run.args(options);
     // With a trailing slash, because libFuzzer would otherwise use the path as a file name prefix.

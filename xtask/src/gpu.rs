@@ -8,7 +8,7 @@ use crate::step::{Log, ONE_KERNEL, Outcome, Step, Stop, cargo};
 pub(crate) const MANIFEST: &str = "examples/gpu/Cargo.toml";
 
 pub(crate) fn steps() -> Vec<Step> {
-    vec![Step::new("gpu", gpu).apart("gpu").rare()]
+    vec![Step::new("gpu", gpu).apart("gpu")]
 }
 
 fn gpu(log: &mut Log) -> Outcome {

@@ -12,7 +12,15 @@ use crate::step::{Log, Outcome, Step, Stop, need, out_dir};
 const BOOK: &str = "docs";
 
 /// Pages outside of the book whose links are checked too.
-const OTHERS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "bindings/python/README.md"];
+const OTHERS: [&str; 7] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "runtime/README.md",
+    "tools/README.md",
+    "lab/README.md",
+    "bindings/python/README.md",
+];
 
 pub(crate) fn steps() -> Vec<Step> {
     // Does not build with cargo, so it waits for no other step.

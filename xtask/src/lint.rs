@@ -4,7 +4,7 @@ use crate::step::{Log, Outcome, Step, Stop, build_dir, cargo, works};
 use crate::{c, fuzz, gpu, python};
 
 /// Comparison with C++ libraries, which only a person builds.
-const PEERS: &str = "bench/peers/Cargo.toml";
+const PEERS: &str = "lab/bench/peers/Cargo.toml";
 
 pub(crate) fn steps() -> Vec<Step> {
     vec![
@@ -17,9 +17,7 @@ pub(crate) fn steps() -> Vec<Step> {
 
 fn format(log: &mut Log) -> Outcome {
     log.run(&mut cargo("fmt", ["--all", "--check"]))?;
-    for manifest in
-        [fuzz::MANIFEST, gpu::MANIFEST, python::MANIFEST, c::MANIFEST, c::CALLS, c::RUST_MANIFEST, PEERS]
-    {
+    for manifest in [fuzz::MANIFEST, gpu::MANIFEST, python::MANIFEST, c::MANIFEST, c::RUST_MANIFEST, PEERS] {
         log.run(&mut cargo("fmt", ["--manifest-path", manifest, "--check"]))?;
     }
     Ok(String::new())

@@ -19,6 +19,7 @@ mod package;
 mod page;
 mod papers;
 mod pip;
+mod plan;
 mod playback;
 mod public_api;
 mod python;
@@ -39,30 +40,44 @@ mod yardstick;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+const DAILY: &str = "\
+daily commands:
+
+  cargo runtime                     build and test the runtime alone
+  cargo test                        run all tests of the runtime and the tools
+  cargo lint && cargo fmt --all     check all code with clippy, and format it
+  cargo xtask words                 check the wording of comments, documentation and messages
+  cargo xtask ci                    run CI
+
+`cargo xtask help` prints all commands.
+";
+
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  ci [--list]                       run all CI checks, or print their names
-  ci --only NAME                    run the checks whose name starts with NAME
-  ci --strict                       fail if a check is skipped because a tool is missing
+  ci [--turn N]                     run the steps of every landing, and those of one turn of four
+  ci --group NAME                   run the steps of one group: house, runtime, tools, bindings, lab
+  ci --only NAME                    run the steps whose name starts with NAME, of any turn
+  ci --strict                       run the steps of all turns; a skipped step fails
+  ci --list                         print the group and the turn of each step
   asm [--update]                    compare the machine code of the kernels with xtask/asm.md
   public-api [--update]             compare the documented items of every library with docs/api
   c-header                          write bindings/c/include/condyle.h with cbindgen
   c-packages                        build and use the Conan recipe and the vcpkg port of the C interface
   guide                             check the links of all pages, build the guide in target/xtask/guide
   words [FILE...]                   check the wording of comments and documentation, of all files or of some
-  tables                            fit the weights of slerp and of Eberly's series in crates/condyle/src/interpolation
+  tables                            fit the weights of slerp and of Eberly's series in runtime/condyle/src/interpolation
   dist [--twice]                    write the release's archives to target/dist, twice to compare their bytes
   npm [--update]                    write the npm package to target/npm, and compare or store its sizes
   web                               write the page of `condyle view` to target/web, with the npm package
-  version NEW                       write a new version to all files that state it
+  version NEW                       write a new version, and the repository in Cargo.toml, to all files that have them
   release-notes                     print the notes of this version, from CHANGELOG.md
   playback                          play packed models in three.js at three errors and more times, write docs/reports/packing.md
   mesh-peers                        compare packed meshes with gltfpack, write docs/reports/packing.md
   pack-peers                        compare with gltfpack and glTF-Transform, write docs/reports/packing.md
   papers                            write the tables, plots and clock cycles of docs/reports/papers.md
   times                             measure builds and tests from scratch, write docs/dev/ci.md
-  yardstick [--data PATH]           measure retargeting on our own bodies, or on paired files for bench/results/retarget.md
+  yardstick [--data PATH]           measure retargeting on our own bodies, or on paired files for lab/bench/results/retarget.md
   fuzz TARGET [--seconds N]         run one fuzz target, 20 s by default
 ";
 
@@ -76,10 +91,17 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["ci"] => ci::run("", false),
-        ["ci", "--strict"] => ci::run("", true),
-        ["ci", "--list"] => ci::list(),
-        ["ci", "--only", name] => ci::run(name, false),
+        [] => {
+            print!("{DAILY}");
+            ExitCode::SUCCESS
+        }
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        ["ci", options @ ..] => {
+            plan::Options::parse(options).map_or_else(usage, |options| ci::main(&options))
+        }
         ["asm"] => step::alone("asm", asm::check),
         ["asm", "--update"] => step::alone("asm", asm::update),
         ["public-api"] => step::alone("public-api", public_api::check),
@@ -94,8 +116,9 @@ fn main() -> ExitCode {
         ["c-header"] => step::alone("c-header", c::write_header),
         ["c-packages"] => step::alone("c-packages", c_packages::check),
         ["guide"] => step::alone("guide", guide::check),
-        ["words"] => step::alone("words", words::check),
-        ["words", paths @ ..] if paths.iter().all(|path| !path.starts_with('-')) => words::list(paths),
+        ["words", paths @ ..] if paths.iter().all(|path| !path.starts_with('-')) => {
+            step::alone("words", |log| words::check(log, paths))
+        }
         ["mesh-peers"] => step::alone("mesh-peers", playback::mesh_peers),
         ["pack-peers"] => step::alone("pack-peers", playback::peers),
         ["playback"] => step::alone("playback", playback::whole),

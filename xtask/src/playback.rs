@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::step::{Log, Outcome, Step, Stop, cargo, fill, need, out_dir};
+use crate::tests;
 use crate::validator::{VALIDATOR, condyle, install, references};
 
 const THREE: &str = "three@0.187.0";
@@ -65,9 +66,11 @@ pub(crate) fn peers(log: &mut Log) -> Outcome {
 
 /// Compares packed meshes with gltfpack, and writes docs/reports/packing.md.
 pub(crate) fn mesh_peers(log: &mut Log) -> Outcome {
-    let real = crate::root().join("../shared/real");
-    let real = REAL.map(|name| real.join(name)).into_iter().filter(|path| path.exists());
-    compare(log, "xtask/mesh-peers.mjs", MESH_PEERS, &real.collect::<Vec<_>>())
+    // Real files, next to the reference characters.
+    let real = tests::models().map(|models| models.with_file_name("real"));
+    let real = real.into_iter().flat_map(|folder| REAL.map(|name| folder.join(name)));
+    let real: Vec<_> = real.filter(|path| path.exists()).collect();
+    compare(log, "xtask/mesh-peers.mjs", MESH_PEERS, &real)
 }
 
 fn compare(log: &mut Log, script: &str, place: [&str; 2], more: &[PathBuf]) -> Outcome {

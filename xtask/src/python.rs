@@ -68,14 +68,13 @@ fn python(log: &mut Log) -> Outcome {
     let example = |name: &str| examples.join(name).with_extension(std::env::consts::EXE_EXTENSION);
     let mut tests = python(&["pytest", "--quiet", "-p", "no:cacheprovider"]);
     tests.env("CONDYLE_POSED", example("posed")).env("CONDYLE_MALFORMED", example("malformed"));
-    tests.env("CONDYLE_CHARACTER", example("character"));
     let tested = log.capture(&mut tests);
     let text = std::fs::read_to_string(out_dir().join("python.out")).unwrap_or_default();
     log.note(&text);
     tested?;
-    let mut types = python(&["mypy", "--strict", "../../bench/python"]);
+    let mut types = python(&["mypy", "--strict", "../../lab/bench/python"]);
     log.run(types.env("MYPY_CACHE_DIR", if cfg!(windows) { "nul" } else { "/dev/null" }))?;
-    for bench in ["bench/python/main.py", "bench/python/scale.py"] {
+    for bench in ["lab/bench/python/main.py", "lab/bench/python/scale.py"] {
         log.run(Command::new(&program).arg(crate::root().join(bench)).arg("--once"))?;
     }
     // "301 passed in 20.12s"

@@ -32,25 +32,18 @@ pub(crate) struct Step {
     pub(crate) folder: &'static str,
     /// Whether the step mostly waits for other programs, so that it may run next to two others.
     pub(crate) waits: bool,
-    /// Whether the step runs only if it is named, and with `--strict`.
-    pub(crate) is_rare: bool,
     pub(crate) run: Box<dyn Fn(&mut Log) -> Outcome + Send>,
 }
 
 impl Step {
     /// Creates a step that builds in cargo's default folder.
     pub(crate) fn new(name: impl Into<String>, run: impl Fn(&mut Log) -> Outcome + Send + 'static) -> Self {
-        Self { name: name.into(), folder: "", waits: false, is_rare: false, run: Box::new(run) }
+        Self { name: name.into(), folder: "", waits: false, run: Box::new(run) }
     }
 
     /// Sets a separate build folder, so that the step runs in parallel with others.
     pub(crate) fn apart(self, folder: &'static str) -> Self {
         Self { folder, ..self }
-    }
-
-    /// Leaves a step to `--strict`: minutes of compilation for code that rarely breaks alone.
-    pub(crate) fn rare(self) -> Self {
-        Self { is_rare: true, ..self }
     }
 
     /// Marks a step that mostly waits.

@@ -13,7 +13,7 @@ use crate::step::{Log, Outcome, cargo};
 
 /// Writes the formatted tables.
 pub(crate) fn write(log: &mut Log) -> Outcome {
-    let folder = crate::root().join("crates/condyle/src/interpolation");
+    let folder = crate::root().join("runtime/condyle/src/interpolation");
     std::fs::write(folder.join("slerp_table.rs"), source())?;
     std::fs::write(folder.join("eberly_table.rs"), eberly::source())?;
     log.run(&mut cargo("fmt", ["-p", "condyle"]))?;

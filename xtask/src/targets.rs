@@ -13,19 +13,18 @@ pub(crate) fn steps() -> Vec<Step> {
         // Without long tests, because emulated lanes are 100x slower, and without test files, because they
         // take minutes to compile.
         Step::new("wasm-scalar", |log: &mut Log| wasm(log, &SCALAR, "", "scalar", &tests::without_long()))
-            .apart("wasm")
-            .rare(),
+            .apart("wasm"),
         Step::new("wasm-simd128", |log: &mut Log| {
             wasm(log, &KERNELS, "-Ctarget-feature=+simd128", "simd128", &[])
         })
         .apart("wasm"),
         Step::new("check-windows", |log: &mut Log| check(log, "x86_64-pc-windows-gnu")).apart("check"),
-        Step::new("check-macos", |log: &mut Log| check(log, "aarch64-apple-darwin")).apart("check").rare(),
+        Step::new("check-macos", |log: &mut Log| check(log, "aarch64-apple-darwin")).apart("check"),
     ]
 }
 
 /// Crates with vector kernels. The others use f64 and integers, and this processor tests them. The feature
-/// `scalar` is left out, because compilers emulate vector instructions for minutes; `wasm-scalar` runs the
+/// `scalar` is off, because compilers emulate vector instructions for minutes; `wasm-scalar` runs the
 /// same code.
 const KERNELS: [&str; 10] = [
     "-p",
@@ -51,6 +50,7 @@ fn aarch64(log: &mut Log) -> Outcome {
     let args = [&KERNELS[..], &["--target", ARM]].concat();
     let linker = ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc".to_owned());
     let programs = tests::build(log, &args, &[linker, tests::folder("aarch64")])?;
+    let programs = tests::per_processor(programs);
     let runner = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"].map(Into::into);
     tests::run(log, &programs, &runner, &tests::without_long(), &[("CONDYLE_ISA", "neon"), tests::FEW_CASES])
 }
@@ -60,7 +60,7 @@ fn wasm(log: &mut Log, packages: &[&str], flags: &str, isa: &str, filter: &[Stri
     need("node", &["--version"])?;
     let args = [packages, &["--target", WASM]].concat();
     let flags = ("CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS", flags.to_owned());
-    let programs = tests::build(log, &args, &[flags, tests::folder("wasm")])?;
+    let programs = tests::per_processor(tests::build(log, &args, &[flags, tests::folder("wasm")])?);
     let script = crate::root().join("xtask/wasi-runner.mjs");
     let runner = ["node".into(), "--no-warnings".into(), script.into()];
     tests::run(log, &programs, &runner, filter, &[("CONDYLE_ISA", isa), tests::FEW_CASES])

@@ -8,27 +8,27 @@ use std::time::Instant;
 
 use crate::step::{Log, Outcome, Stop, build_dir, cargo};
 
-/// Crates whose results depend on the instruction set.
+/// Crates with tests whose results depend on the instruction set, or that need reference characters.
 const CRATES: [&str; 12] = [
     "condyle",
     "condyle-base",
     "condyle-bvh",
-    "condyle-compare",
     "condyle-draw",
     "condyle-encode",
     "condyle-fbx",
     "condyle-gltf",
+    "condyle-io",
     "condyle-query",
     "condyle-solve",
-    "condyle-testing",
+    "condyle-io",
     "condyle-cli",
 ];
 
 /// Prefix of the log line with the build time.
 const BUILT: &str = "built in ";
 
-/// Test files that do not depend on instruction sets; the step `tests` runs them. Two have time limits that
-/// an emulator cannot meet, the third encodes hundreds of clips in f64.
+/// Test files that do not depend on instruction sets; the step `tests` runs them, see [`per_processor`]. Two
+/// have time limits that an emulator cannot meet, the third encodes hundreds of clips in f64.
 const ONCE: [&str; 3] = ["malformed", "damaged", "compressed"];
 
 /// Long tests of scalar code, f64 and integers, which is the same for every instruction set of a processor.
@@ -93,6 +93,14 @@ fn skip(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| format!("--skip={name}")).collect()
 }
 
+/// Environment variable with the folder of the reference characters.
+pub(crate) const MODELS: &str = "CONDYLE_MODELS";
+
+/// Folder of the reference characters, if there is one.
+pub(crate) fn models() -> Option<PathBuf> {
+    std::env::var_os(MODELS).map(PathBuf::from)
+}
+
 /// Number of cases of property tests in an emulator.
 pub(crate) const FEW_CASES: (&str, &str) = ("PROPTEST_CASES", "32");
 
@@ -106,13 +114,26 @@ pub(crate) struct TestProgram {
     folder: PathBuf,
 }
 
+impl TestProgram {
+    /// Whether this is the test program `name` of a crate.
+    pub(crate) fn is(&self, krate: &str, name: &str) -> bool {
+        self.krate == krate && self.name == name
+    }
+}
+
+/// Leaves out the programs whose results are the same on each processor.
+pub(crate) fn per_processor(mut programs: Vec<TestProgram>) -> Vec<TestProgram> {
+    programs.retain(|program| program.krate != "condyle-io" && !ONCE.contains(&&*program.name));
+    programs
+}
+
 /// Environment variable for a step that builds [`apart`](crate::step::Step::apart), or that needs the path of
 /// a [`program`].
 pub(crate) fn folder(name: &str) -> (&'static str, String) {
     ("CARGO_TARGET_DIR", build_dir(name).display().to_string())
 }
 
-/// Path of a program of the workspace that [`build`] makes too: `examples/NAME` for an example.
+/// Path of a program of the workspace that [`build`] makes too.
 pub(crate) fn program(name: &str) -> PathBuf {
     build_dir("debug").join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }
@@ -136,7 +157,7 @@ pub(crate) fn build(
         let folder = manifest.parent()?.to_path_buf();
         let name = message["target"]["name"].as_str()?;
         let krate = CRATES.into_iter().find(|krate| folder.ends_with(krate))?;
-        let wanted = message["profile"]["test"] == true && !ONCE.contains(&name);
+        let wanted = message["profile"]["test"] == true;
         let path = PathBuf::from(message["executable"].as_str()?);
         wanted.then_some(TestProgram { krate, name: name.to_owned(), path, folder })
     });
@@ -146,9 +167,9 @@ pub(crate) fn build(
 
 /// Runs test programs in the folders of their crates, like cargo. `runner` is an emulator with its options,
 /// or empty. `filter` selects tests, in the syntax of the programs.
-pub(crate) fn run(
+pub(crate) fn run<'a>(
     log: &mut Log,
-    programs: &[TestProgram],
+    programs: impl IntoIterator<Item = &'a TestProgram>,
     runner: &[OsString],
     filter: &[String],
     settings: &[(&str, &str)],
@@ -163,18 +184,21 @@ pub(crate) fn run(
     counted(log)
 }
 
+/// Sum of the tests with this outcome in the log, `passed` or `ignored`.
+pub(crate) fn sum(log: &mut Log, outcome: &str) -> usize {
+    // `test result: ok. 5 passed; 0 failed; 2 ignored; ...`
+    let text = log.text();
+    let results = text.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
+    let counts = results.flat_map(|rest| rest.split("; "));
+    counts.filter_map(|count| count.strip_suffix(outcome)?.trim().parse::<usize>().ok()).sum()
+}
+
 /// Number of passed and ignored tests in the log. No tests is a failure.
 pub(crate) fn counted(log: &mut Log) -> Outcome {
     let text = log.text();
-    // `test result: ok. 5 passed; 0 failed; 2 ignored; ...`
-    let results = text.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
-    let counts: Vec<&str> = results.flat_map(|rest| rest.split("; ")).collect();
-    let sum = |what: &str| -> usize {
-        counts.iter().filter_map(|count| count.strip_suffix(what)?.trim().parse::<usize>().ok()).sum()
-    };
     let built = text.lines().find_map(|line| line.strip_prefix(BUILT));
     let built = built.map_or(String::new(), |time| format!(", {BUILT}{time}"));
-    match (sum("passed"), sum("ignored")) {
+    match (sum(log, "passed"), sum(log, "ignored")) {
         (0, _) => Err(Stop::Failed("no test ran".into())),
         (passed, 0) => Ok(format!("{passed} tests{built}")),
         (passed, ignored) => Ok(format!("{passed} tests, {ignored} ignored{built}")),

@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::step::{Log, Outcome, Step, Stop, cargo, need, out_dir};
+use crate::tests;
 
 pub(crate) const VALIDATOR: &str = "gltf-validator@2.0.0-dev.3.10";
 
@@ -60,11 +61,10 @@ pub(crate) fn condyle() -> Command {
     command
 }
 
-/// Models in the folder `shared/models` next to the checkout, with their manifests.
+/// Reference characters in the folder `CONDYLE_MODELS`, with their manifests.
 pub(crate) fn references() -> Result<Vec<(PathBuf, Value)>, Stop> {
-    let Ok(entries) = std::fs::read_dir(crate::root().join("../shared/models")) else {
-        return Ok(Vec::new());
-    };
+    let Some(folder) = tests::models() else { return Ok(Vec::new()) };
+    let entries = std::fs::read_dir(folder)?;
     let mut models = Vec::new();
     for entry in entries {
         let path = entry?.path();

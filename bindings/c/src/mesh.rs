@@ -227,9 +227,10 @@ pub unsafe extern "C" fn condyle_mesh_new(
         let targets = targets.collect::<Result<_, _>>()?;
         let made = SkinnedMesh::new(vertices, influences, indices, targets)?;
         let mut placed = PlacedMesh::new(made, MeshPlacement::Skin(skin));
-        placed.morph_weights = match options.morph_weights.is_null() {
-            true => vec![0.0; target_count],
-            false => elements!(options.morph_weights, "morph_weights", target_count).to_vec(),
+        placed.morph_weights = if options.morph_weights.is_null() {
+            vec![0.0; target_count]
+        } else {
+            elements!(options.morph_weights, "morph_weights", target_count).to_vec()
         };
         Error::check_finite("morph_weights", &placed.morph_weights, 1)?;
         let name = if options.name.is_null() { "" } else { text!(options.name, "name") };

@@ -95,10 +95,7 @@ impl<'a> Asked<'a> {
             return Ok(Self { model: None, unit: None, z_up: false });
         }
         let it = sized!(options);
-        let model = match it.model.is_null() {
-            true => None,
-            false => Some(text!(it.model, "options->model")),
-        };
+        let model = if it.model.is_null() { None } else { Some(text!(it.model, "options->model")) };
         // 0 stands for "not set"; the library checks other values.
         let unit = (it.unit != 0.0).then_some(it.unit);
         let z_up = flag("options->z_up", it.z_up)?;

@@ -95,9 +95,10 @@ pub unsafe extern "C" fn condyle_palette_fill(
         let matrices = matrices.cast::<Affine>();
         let matrices = mesh.matrices(elements!(matrices, matrix_count));
         let out = exclusive!(palette);
-        match is_dual {
-            false => self::palette(&mesh.skin, matrices, rule, &mut out.palette)?,
-            true => palette_dual(&mesh.skin, matrices, rule, &mut out.palette)?,
+        if is_dual {
+            palette_dual(&mesh.skin, matrices, rule, &mut out.palette)?;
+        } else {
+            self::palette(&mesh.skin, matrices, rule, &mut out.palette)?;
         }
         out.is_filled = true;
         Ok(())

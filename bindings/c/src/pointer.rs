@@ -25,10 +25,7 @@ macro_rules! shared {
 /// Reference to a value that the call reads, or `None` for null.
 macro_rules! optional {
     ($pointer:ident) => {
-        match $pointer.is_null() {
-            true => None,
-            false => Some(shared!($pointer)),
-        }
+        if $pointer.is_null() { None } else { Some(shared!($pointer)) }
     };
 }
 
@@ -55,10 +52,7 @@ macro_rules! elements {
 /// Slice that the call reads, or `None` for null without elements.
 macro_rules! optional_elements {
     ($pointer:expr, $what:expr, $count:expr) => {
-        match $pointer.is_null() && $count == 0 {
-            true => None,
-            false => Some(elements!($pointer, $what, $count)),
-        }
+        if $pointer.is_null() && $count == 0 { None } else { Some(elements!($pointer, $what, $count)) }
     };
 }
 

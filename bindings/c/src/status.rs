@@ -130,7 +130,7 @@ impl fmt::Display for Fault {
             Self::Misaligned { what, needed } => {
                 write!(f, "{what} is not aligned: its address must be a multiple of {needed}")
             }
-            Self::Overlap(a, b) => write!(f, "{a} and {b} overlap: the output needs memory of its own"),
+            Self::Overlap(a, b) => write!(f, "{a} and {b} overlap: pass a separate output"),
             Self::Size { what, found, needed } => write!(
                 f,
                 "{what}->size is {found}, expected {needed}: initialise it, and use the header of this version"

@@ -123,9 +123,10 @@ pub unsafe extern "C" fn condyle_mirror_new(
     guard(error, || {
         output!(mirror);
         let skeleton = &shared!(skeleton).skeleton;
-        let pairs = match pairs.is_null() && pair_count == 0 {
-            true => mirroring::pairs(skeleton),
-            false => elements!(pairs, pair_count).iter().map(|it| (it.left, it.right)).collect(),
+        let pairs = if pairs.is_null() && pair_count == 0 {
+            mirroring::pairs(skeleton)
+        } else {
+            elements!(pairs, pair_count).iter().map(|it| (it.left, it.right)).collect()
         };
         let normal = normal.cast::<[f32; 3]>();
         let normal = optional!(normal).copied().unwrap_or([1.0, 0.0, 0.0]);

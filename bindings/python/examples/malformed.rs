@@ -7,10 +7,10 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-#[path = "../../../crates/condyle-gltf/tests/hostile/mod.rs"]
+#[path = "../../../tools/condyle-gltf/tests/hostile/mod.rs"]
 #[expect(dead_code, reason = "the library's tests check the expected results")]
 mod hostile;
-#[path = "../../../crates/condyle-gltf/tests/tiny/mod.rs"]
+#[path = "../../../tools/condyle-gltf/tests/tiny/mod.rs"]
 mod tiny;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -225,9 +225,10 @@ fn addresses<T>(values: &[T]) -> Range<usize> {
 pub(crate) fn apart(outs: &mut [Output<'_>]) -> PyResult<()> {
     let reach = outs.iter_mut().map(Output::reach).collect::<PyResult<Vec<_>>>()?;
     let shared = |(at, own): (usize, &Range<usize>)| reach[..at].iter().any(|other| overlap(own, other));
-    match reach.iter().enumerate().any(shared) {
-        false => Ok(()),
-        true => Err(Error::new_err("the arrays of out share memory; pass separate arrays")),
+    if reach.iter().enumerate().any(shared) {
+        Err(Error::new_err("the arrays of out share memory; pass separate arrays"))
+    } else {
+        Ok(())
     }
 }
 

@@ -1,9 +1,9 @@
 //! Distance between two models while their clips play.
 
-use condyle_compare::{
+use condyle_encode::Shell;
+use condyle_io::compare::{
     Difference, Error as Refusal, How, Pairing, Place, Subject, common_shell, moments, pair_clips,
 };
-use condyle_encode::Shell;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -187,7 +187,7 @@ fn clips(a: &Subject<'_>, b: &Subject<'_>, wanted: Option<usize>) -> Result<Vec<
     let mut pairs = pair_clips(a, b);
     pairs.retain(|pair| wanted.is_none_or(|wanted| pair.0 == wanted));
     if pairs.is_empty() {
-        let names = |it: &Subject<'_>, clips: &[condyle_compare::Clip<'_>]| {
+        let names = |it: &Subject<'_>, clips: &[condyle_io::compare::Clip<'_>]| {
             let names: Vec<_> =
                 clips.iter().take(MOST_NAMES).map(|clip| format!("{:?}", clip.name())).collect();
             format!("{} has {}", it.name(), names.join(", "))

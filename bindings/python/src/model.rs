@@ -10,10 +10,10 @@ use condyle::container::{ContainerWriter, EntryKind};
 use condyle::frames::FramesOptions;
 use condyle::sampling::{PoseSource, RawCursor};
 use condyle::{Affine, Pose, RawClip, local_to_model};
-use condyle_compare::Subject;
 use condyle_encode::{EncodeOptions, Shell};
 use condyle_gltf::{Asset, ClipExporter};
 use condyle_io::ModelClip;
+use condyle_io::compare::Subject;
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -632,9 +632,9 @@ impl Model {
     }
 
     /// Meshes or joints, and clips, for a comparison with another model.
-    pub(crate) fn subject(&self) -> Result<Subject<'_>, condyle_compare::Error> {
+    pub(crate) fn subject(&self) -> Result<Subject<'_>, condyle_io::compare::Error> {
         let clips = self.clips.iter().map(Py::get).map(|clip| {
-            condyle_compare::Clip::new(&clip.motion.clip).named(&*clip.name).within(clip.motion.shell)
+            condyle_io::compare::Clip::new(&clip.motion.clip).named(&*clip.name).within(clip.motion.shell)
         });
         match &self.asset {
             Some(asset) => Subject::new(&*self.name, asset, clips.collect()),

@@ -124,6 +124,7 @@ impl Asked {
     fn options(&self) -> Options<'_> {
         Options {
             model: self.model.as_deref(),
+            clip: None,
             person: self.body.as_deref().map(Person::Is),
             unit: self.unit,
             z_up: self.z_up,

@@ -78,9 +78,12 @@ impl Drawn<'_> {
             }
         };
         let asset = self.asset.or(alone.as_ref()).ok_or("nothing to draw")?;
-        let angle = |name: &str, degrees: f32| match degrees.is_finite() {
-            true => Ok((degrees % 360.0).to_radians()),
-            false => Err(format!("{name} must be a finite number of degrees, got {degrees}")),
+        let angle = |name: &str, degrees: f32| {
+            if degrees.is_finite() {
+                Ok((degrees % 360.0).to_radians())
+            } else {
+                Err(format!("{name} must be a finite number of degrees, got {degrees}"))
+            }
         };
         let view = View {
             yaw: asset.document.front() + angle("yaw", style.yaw)?,
@@ -123,10 +126,13 @@ impl Drawing<'_> {
         let start = self.motion.map_or(0.0, PoseSource::start);
         let fixed = if self.has_bounds { bounds(start).map_err(|e| e.to_string())? } else { vec![] };
         let fixed = Shapes::new(fixed, self.hitboxes.clone());
-        Ok(move |seconds: f64, model: &[Affine]| match self.has_bounds && morphs {
-            // If the clip cannot be sampled at this time, the picture fails anyway.
-            true => Shapes::new(bounds(seconds).unwrap_or_default(), self.hitboxes.clone()).marks(model),
-            false => fixed.marks(model),
+        Ok(move |seconds: f64, model: &[Affine]| {
+            if self.has_bounds && morphs {
+                // If the clip cannot be sampled at this time, the picture fails anyway.
+                Shapes::new(bounds(seconds).unwrap_or_default(), self.hitboxes.clone()).marks(model)
+            } else {
+                fixed.marks(model)
+            }
         })
     }
 

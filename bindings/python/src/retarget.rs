@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use condyle::sampling::PoseSource;
 use condyle::{Pose, Skeleton};
-use condyle_compare::distinct;
 use condyle_io::ModelClip;
+use condyle_io::distinct;
 use condyle_retarget::clip::{ClipOptions, clip as whole_clip, frame_times};
 use condyle_retarget::rig::{Found, Hints, Role, find};
 use condyle_retarget::{Certificate, Plan, PlanOptions, Ratio};

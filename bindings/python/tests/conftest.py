@@ -1,5 +1,5 @@
-"""Paths of the reference models: those of the repository, and the shared characters next to the checkout, if
-present.
+"""Paths of the reference models: those of the repository, and the characters in the folder CONDYLE_MODELS, if
+it is set.
 """
 
 import os
@@ -7,10 +7,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 TESTDATA = REPOSITORY / "testdata"
-SHARED = REPOSITORY.parent / "shared" / "models"
 
 MODELS = sorted(TESTDATA.glob("*.glb"))
-if SHARED.is_dir():
-    MODELS += sorted(path for path in SHARED.iterdir() if path.suffix in (".glb", ".gltf"))
-elif os.environ.get("CONDYLE_REQUIRE_MODELS"):
-    raise FileNotFoundError(SHARED)
+if characters := os.environ.get("CONDYLE_MODELS"):
+    MODELS += sorted(path for path in Path(characters).iterdir() if path.suffix in (".glb", ".gltf"))

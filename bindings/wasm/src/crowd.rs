@@ -3,12 +3,13 @@
 use std::rc::Rc;
 
 use condyle::skinning::{palette_columns, palette_rows};
-use condyle::{Affine, Pose, Skeleton, local_to_model};
+use condyle::{Affine, Pose, local_to_model};
 use condyle_base::error::Error;
 use wasm_bindgen::prelude::*;
 
 use crate::blend::Blend;
-use crate::character::{Character, Cursor, Model, Motion, clip_at};
+use crate::build::{Cursor, Motion, is_blended};
+use crate::character::{Character, Model, clip_at};
 use crate::fault::{Fault, Kept};
 
 /// Numbers of an instance: clip, seconds, other clip, other seconds, weight of the other.
@@ -228,29 +229,6 @@ impl Crowd {
         }
         Ok(())
     }
-}
-
-/// Samples and blends two clips in one pass. Returns whether both have frames.
-#[cfg(feature = "whole")]
-fn is_blended(
-    skeleton: &Skeleton,
-    layers: [(Option<&Motion>, f32, f32); 2],
-    pose: &mut Pose,
-) -> Result<bool, Error> {
-    use condyle::{FrameLayer, sample_frames};
-
-    let [a, b] = layers.map(|(clip, seconds, weight)| {
-        let frames = clip?.frames.as_ref()?;
-        Some(FrameLayer::new(frames, seconds.into(), weight))
-    });
-    let (Some(a), Some(b)) = (a, b) else { return Ok(false) };
-    sample_frames(skeleton, &[a, b], pose)?;
-    Ok(true)
-}
-
-#[cfg(not(feature = "whole"))]
-fn is_blended(_: &Skeleton, _: [(Option<&Motion>, f32, f32); 2], _: &mut Pose) -> Result<bool, Error> {
-    Ok(false)
 }
 
 /// Time in the clip, which goes on from the start after its end.

@@ -10,7 +10,8 @@ use condyle_encode::{EncodeOptions, KeyFormat, Shell, curve_keys, encode, reduce
 use condyle_gltf::{Asset, ClipExporter, Document, MeshCompression, pack_meshes};
 use wasm_bindgen::prelude::*;
 
-use crate::character::{Character, Model, Motion, clip_at};
+use crate::build::Motion;
+use crate::character::{Character, Model, clip_at};
 use crate::fault::Fault;
 use crate::pose::Pose;
 
@@ -22,6 +23,23 @@ const PART: f32 = 1.0 / 16.0;
 
 /// Part of the error that smaller meshes get.
 const MESH_PART: f32 = 0.5;
+
+/// Origin of a clip.
+pub(crate) struct Origin {
+    shell: Option<f32>,
+    /// Clip that `encode` compressed to this one.
+    made_of: Option<usize>,
+}
+
+impl Origin {
+    pub(crate) fn new(shell: Option<f32>) -> Self {
+        Self { shell, made_of: None }
+    }
+
+    pub(crate) fn replaced(&mut self, clip: Option<usize>) {
+        self.made_of = self.made_of.filter(|&of| clip != Some(of));
+    }
+}
 
 #[wasm_bindgen]
 impl Model {
@@ -107,7 +125,7 @@ impl Model {
         let (bytes, shell) = (done.bytes().len(), done.shell);
         let (error, at) = (done.measured.error_max.max(morph_error), done.measured.seconds);
         let mut motion = Motion::new(AnyClip::compressed(name, done.into_clip()), shell);
-        motion.made_of = Some(clip as usize).filter(|&of| replace != Some(of));
+        motion.origin.made_of = Some(clip as usize).filter(|&of| replace != Some(of));
         let index = self.put(motion, replace)?;
         // The keys are compared, not their frames.
         let frames = it.clips.borrow_mut()[clip as usize].frames.take();
@@ -119,7 +137,7 @@ impl Model {
 
     /// Mesh, vertex and time of the largest difference of two clips, at as many moments as time allows.
     fn worst(&self, clip: f64, other: f64, moments: Vec<f64>, at: f64) -> Result<[f64; 3], Fault> {
-        let vertices: usize = self.0.meshes.iter().map(|it| it.vertices).sum();
+        let vertices: usize = self.0.meshes.iter().map(|it| it.mesh.vertices()).sum();
         let step = moments.len().saturating_mul(vertices) / MOST + 1;
         let (mut a, mut b) = (Pose::of(&self.0), Pose::of(&self.0));
         let mut worst = (-1.0, [0.0, 0.0, at]);
@@ -151,12 +169,12 @@ impl Model {
         }
         for (at, motion) in clips.iter().enumerate() {
             // A clip and the results of `encode` are written once: as the last result, with the clip's name.
-            let source = motion.made_of.unwrap_or(at);
-            if clips.iter().rposition(|it| it.made_of == Some(source)).is_some_and(|last| last != at) {
+            let source = motion.origin.made_of.unwrap_or(at);
+            if clips.iter().rposition(|it| it.origin.made_of == Some(source)).is_some_and(|last| last != at) {
                 continue;
             }
             let (data, shell) = match motion.compressed() {
-                Some(clip) => (Cow::Borrowed(clip.as_bytes()), motion.shell),
+                Some(clip) => (Cow::Borrowed(clip.as_bytes()), motion.origin.shell),
                 None => {
                     let raw = raw(motion)?;
                     let mut options = it.options(asset.as_ref(), raw, error)?;
@@ -183,14 +201,14 @@ impl Model {
         let meshes = meshes && !asset.instances.is_empty();
         let budget = if meshes { error * (1.0 - MESH_PART) } else { error };
         // Results of `encode` are left out, because the clips that they were made of are written.
-        let kept = clips.iter().filter(|it| it.made_of.is_none());
+        let kept = clips.iter().filter(|it| it.origin.made_of.is_none());
         let written = kept.map(|motion| match &motion.clip {
             AnyClip::Raw(clip) => {
                 let options = asset.encode_options(&**clip, budget, it.radius())?;
                 Ok(reduce(&**clip, &it.skeleton, &options, KeyFormat::Floats)?.clip)
             }
             AnyClip::Compressed { clip, .. } => {
-                let radius = motion.shell.unwrap_or_else(|| it.radius());
+                let radius = motion.origin.shell.unwrap_or_else(|| it.radius());
                 let mut options = asset.encode_options(clip, clip.budget() * PART, radius)?;
                 options.track_budget *= PART;
                 Ok(curve_keys(&motion.clip, &it.skeleton, &options)?.clip)

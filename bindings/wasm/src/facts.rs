@@ -48,9 +48,10 @@ fn of_character(it: &Character) -> String {
         let (skin, joint) = match mesh.follows {
             Follows::Skin(skin) => (skin as i64, -1),
             Follows::Joint(joint) => (-1, i64::from(joint)),
-            Follows::Nothing(_) => (-1, -1),
+            Follows::Nothing => (-1, -1),
         };
-        let counts = [mesh.vertices, mesh.triangles, mesh.morph_targets].map(|n| n as i64);
+        let source = &mesh.mesh;
+        let counts = [source.vertices(), source.triangles(), source.morph_targets()].map(|n| n as i64);
         let place = [skin, joint, i64::from(mesh.node), mesh.primitive as i64];
         json.list(place.into_iter().chain(counts).chain([mesh.shown.into()]), Json::number);
     });
@@ -72,10 +73,7 @@ fn of_clips(it: &Character) -> String {
     json.list(&*clips, |json, clip| {
         let compressed = i64::from(clip.compressed().is_some());
         let motion = i64::from(clip.compressed().is_some_and(|it| it.has_motion()));
-        #[cfg(feature = "whole")]
-        let unpacked = clip.frames.is_some().into();
-        #[cfg(not(feature = "whole"))]
-        let unpacked = 0;
+        let unpacked = clip.is_unpacked().into();
         json.list([compressed, clip.byte_count() as i64, motion, unpacked], Json::number);
     });
     json.key("events");
@@ -97,10 +95,7 @@ fn numbers_of_clips(it: &Character) -> Vec<f64> {
         numbers.extend([clip.start(), clip.end(), compressed.map_or(0.0, |it| it.budget().into())]);
         let count = compressed.map_or(0, |it| it.event_count());
         numbers.extend((0..count).map(|at| compressed.and_then(|it| it.event(at)).map_or(0.0, |it| it.0)));
-        #[cfg(feature = "whole")]
-        if let Some(it) = &clip.frames {
-            numbers.extend([it.rate(), it.error().into(), it.seam_error().into(), it.memory() as f64]);
-        }
+        numbers.extend(clip.frame_numbers().into_iter().flatten());
     }
     numbers
 }

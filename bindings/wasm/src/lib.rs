@@ -15,18 +15,18 @@ mod open;
 mod part;
 mod pose;
 
+// The parts that differ between the builds, with the same names in both.
+#[cfg(not(feature = "whole"))]
+mod player;
+#[cfg(not(feature = "whole"))]
+use player as build;
 #[cfg(feature = "whole")]
-mod body;
+mod whole;
 #[cfg(feature = "whole")]
-mod feet;
-#[cfg(feature = "whole")]
-mod frames;
-#[cfg(feature = "whole")]
-mod mesh;
-#[cfg(feature = "whole")]
-mod query;
-#[cfg(feature = "whole")]
-mod solve;
+use whole as build;
 
 #[cfg(feature = "encode")]
+mod encode;
+#[cfg(all(feature = "whole", not(feature = "encode")))]
+#[path = "no_encode.rs"]
 mod encode;

@@ -10,7 +10,8 @@ use condyle_base::error::Error;
 use wasm_bindgen::prelude::*;
 
 use crate::blend::Blend;
-use crate::character::{Character, Cursor, Model, clip_at};
+use crate::build::{Body, Cursor};
+use crate::character::{Character, Model, clip_at};
 use crate::fault::{Fault, Kept};
 
 /// A pose of a model, with everything that is computed from it.
@@ -18,7 +19,7 @@ use crate::fault::{Fault, Kept};
 pub struct Pose {
     pub(crate) character: Rc<Character>,
     pub(crate) joints: Joints,
-    other: Joints,
+    pub(crate) other: Joints,
     reference: Joints,
     added: Joints,
     blend: Blend,
@@ -30,8 +31,7 @@ pub struct Pose {
     /// Whether `model` belongs to `joints`.
     pub(crate) is_finished: bool,
     pub(crate) kept: Kept,
-    #[cfg(feature = "whole")]
-    pub(crate) body: crate::body::Body,
+    pub(crate) body: Body,
 }
 
 #[wasm_bindgen]
@@ -50,7 +50,6 @@ impl Pose {
     /// Sets the rest pose.
     pub fn rest(&mut self) {
         self.joints.clone_from(self.character.skeleton.rest());
-        #[cfg(feature = "whole")]
         self.body.rest(&self.character);
         self.is_finished = false;
     }
@@ -59,7 +58,6 @@ impl Pose {
     pub fn copy(&mut self, other: &Self) -> bool {
         let result = other.joints_for(&self.character).map(|joints| self.joints.clone_from(joints));
         self.is_finished = false;
-        #[cfg(feature = "whole")]
         self.body.copy(&other.body);
         self.kept.keep(result)
     }
@@ -134,8 +132,7 @@ impl Pose {
             palettes: character.skins.iter().map(matrices).collect(),
             is_finished: false,
             kept: Kept::default(),
-            #[cfg(feature = "whole")]
-            body: crate::body::Body::new(character),
+            body: Body::new(character),
             character: Rc::clone(character),
         }
     }
@@ -152,7 +149,6 @@ impl Pose {
         let clips = self.character.clips.borrow();
         let clip = clip_at(&clips, clip)?;
         clip.sample(&self.character.skeleton, seconds, &mut self.cursor, &mut self.joints)?;
-        #[cfg(feature = "whole")]
         self.body.sample(&self.character, clip, seconds)?;
         self.is_finished = false;
         Ok(())
@@ -169,23 +165,6 @@ impl Pose {
     fn blended(&mut self, clip: f64, seconds: f64, weight: f32, mask: Option<&[f32]>) -> Result<(), Fault> {
         self.sampled_other(clip, seconds)?;
         self.blend.towards(&self.character.skeleton, &self.other, weight, mask, &mut self.joints)?;
-        self.is_finished = false;
-        Ok(())
-    }
-
-    /// Blends by a method of interpolation.
-    #[cfg(feature = "whole")]
-    pub(crate) fn interpolated(
-        &mut self,
-        clip: f64,
-        seconds: f64,
-        t: f32,
-        method: condyle::interpolation::Method,
-    ) -> Result<(), Fault> {
-        use condyle::interpolation::{Selection, poses};
-
-        self.sampled_other(clip, seconds)?;
-        poses(None, &self.other, t, Selection::All, method, &mut self.joints)?;
         self.is_finished = false;
         Ok(())
     }
@@ -239,7 +218,6 @@ impl Pose {
             self.character.constrain(&mut self.joints)?;
             local_to_model(&self.character.skeleton, &self.joints, &mut self.model)?;
             self.is_finished = true;
-            #[cfg(feature = "whole")]
             self.body.moved();
         }
         Ok(())

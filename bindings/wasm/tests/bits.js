@@ -1,4 +1,4 @@
-// Hashes of the posed vertices of a model, as `crates/condyle-io/tests/web.rs` computes them.
+// Hashes of the posed vertices of a model, as `tools/condyle-io/tests/web.rs` computes them.
 
 /** One line for each mesh at each of five moments of the first clip. */
 export function bitsOf(model) {

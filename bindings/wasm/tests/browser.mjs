@@ -9,6 +9,7 @@ import { extname, join } from 'node:path';
 import puppeteer from 'puppeteer-core';
 
 import { cases, compressed } from './draco.mjs';
+import { fileOf } from './models.mjs';
 
 const own = import.meta.dirname ?? new URL('.', import.meta.url).pathname;
 const root = process.env.CONDYLE_ROOT;
@@ -32,17 +33,17 @@ const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname);
     if (bench && path === '/model.glb') return response.end(readFileSync(model));
     if (path === '/draco.glb') return response.end(compressed(cases[0]));
-    const file = path.startsWith('/testdata/') || path.startsWith('/../shared/') ? join(root, path) : join(own, path);
-    const shared = path.startsWith('/shared/') ? join(root, '..', path) : file;
+    const isModel = path.startsWith('/testdata/') || path.startsWith('/models/');
+    const file = isModel ? fileOf(path.slice(1)) : join(own, path);
     if (path === '/plain.html') {
         // No `eval`, and nothing from elsewhere.
         const policy = "default-src 'self' blob: data:; script-src 'self' 'wasm-unsafe-eval' 'nonce-map'";
         // Isolated pages have finer clocks.
         const isolated = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
         response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy, ...isolated }).end(plain);
-    } else if (existsSync(shared)) {
+    } else if (file && existsSync(file)) {
         response.writeHead(200, { 'content-type': types[extname(path)] ?? 'application/octet-stream' });
-        response.end(readFileSync(shared));
+        response.end(readFileSync(file));
     } else {
         response.writeHead(404).end();
     }
@@ -74,8 +75,8 @@ async function opened(path) {
 
 /** Compares pictures of an engine with those of characters and crowds in it. */
 async function compare(page, name, paths, options = {}, limit = 0.002) {
-    for (const path of paths.filter((path) => existsSync(join(root, path)))) {
-        const from = JSON.stringify(`/${path.replace('../', '')}`);
+    for (const path of paths.filter(fileOf)) {
+        const from = JSON.stringify(`/${path}`);
         const found = await page.evaluate(`pictures(${from}, 0.3, ${JSON.stringify(options)})`);
         console.log(name, path, found);
         // The software renderer draws the same triangles; rounding moves single pixels of their borders.
@@ -103,13 +104,12 @@ try {
     }
     const { page, errors } = await opened('/plain.html');
     for (const [path, lines] of Object.entries(wanted)) {
-        if (!existsSync(join(root, path))) continue;
-        const from = `/${path.replace('../', '')}`;
-        assert.deepEqual(await page.evaluate(`bits(${JSON.stringify(from)})`), lines, path);
+        if (!fileOf(path)) continue;
+        assert.deepEqual(await page.evaluate(`bits(${JSON.stringify(`/${path}`)})`), lines, path);
         console.log(`${path}: ${lines.length} hashes`);
     }
     const three = async (page, name) => {
-        await compare(page, name, ['testdata/two_joints.glb', '../shared/models/Fox.glb']);
+        await compare(page, name, ['testdata/two_joints.glb', 'models/Fox.glb']);
         // Skinned normals of three.js ignore that scales are uneven.
         await compare(page, name, ['testdata/rigid.glb'], {}, 0.007);
     };
@@ -124,7 +124,7 @@ try {
     }
     for (const name of ['babylon', 'playcanvas']) {
         const { page, errors } = await opened(`/out/${name}/index.html`);
-        await compare(page, name, ['testdata/two_joints.glb', 'testdata/forearm.glb', '../shared/models/Fox.glb']);
+        await compare(page, name, ['testdata/two_joints.glb', 'testdata/forearm.glb', 'models/Fox.glb']);
         // Engines shade non-uniformly scaled objects by other formulas than skinned ones.
         await compare(page, name, ['testdata/rigid.glb'], { flat: true });
         if (name === 'babylon') await compare(page, name, ['testdata/two_joints.glb'], { rightHanded: true });

@@ -1,4 +1,4 @@
-// A .glb with a mesh compressed by Draco, from the streams of the reference encoder in crates/condyle-gltf/tests.
+// A .glb with a mesh compressed by Draco, from the streams of the reference encoder in tools/condyle-gltf/tests.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const EXTENSION = 'KHR_draco_mesh_compression';
 
 export const cases = JSON.parse(
-    readFileSync(join(process.env.CONDYLE_ROOT, 'crates/condyle-gltf/tests/data/draco.json'), 'utf8'),
+    readFileSync(join(process.env.CONDYLE_ROOT, 'tools/condyle-gltf/tests/data/draco.json'), 'utf8'),
 );
 
 /** The bytes of a .glb file. */

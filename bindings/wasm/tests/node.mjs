@@ -13,6 +13,7 @@ import { init as initPlayer } from 'condyle/player';
 
 import { bitsOf } from './bits.js';
 import { cases, compressed } from './draco.mjs';
+import { fileOf } from './models.mjs';
 
 const root = process.env.CONDYLE_ROOT;
 const bytesOf = (name) => readFileSync(join(root, 'testdata', name));
@@ -36,8 +37,8 @@ test('posed vertices have the bits of the native library', async () => {
     const condyle = await init();
     let compared = 0;
     for (const [path, lines] of Object.entries(wanted)) {
-        const file = join(root, path);
-        if (!existsSync(file)) continue;
+        const file = fileOf(path);
+        if (!file) continue;
         const model = await condyle.open(readFileSync(file), { name: path });
         assert.deepEqual(bitsOf(model), lines, path);
         model.dispose();

@@ -219,7 +219,7 @@ impl Build {
 
     /// Writes a bill of materials of each artefact.
     pub(super) fn bills_of_materials(&self, log: &mut Log, out: &Path) -> Result<(), Stop> {
-        let cli = "crates/condyle-cli/Cargo.toml";
+        let cli = "tools/condyle-cli/Cargo.toml";
         for (krate, manifest) in [
             ("condyle-cli", cli),
             ("condyle-python", crate::python::MANIFEST),

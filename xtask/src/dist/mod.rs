@@ -169,7 +169,7 @@ fn c_library(log: &mut Log, build: &Build, out: &Path) -> Result<(), Stop> {
 
 /// Text of a page with links to the files of the archive, or to the repository.
 fn links_in_archive(text: &str) -> String {
-    let tree = format!("]({}/blob/v{}/", env!("CARGO_PKG_REPOSITORY"), crate::version::current());
+    let tree = format!("]({}/blob/v{}/", crate::version::repository(), crate::version::current());
     text.replace("](../../docs/guide/c.md", "](GUIDE.md")
         .replace("](../../bindings/c/", "](")
         .replace("](../../", &tree)

@@ -33,7 +33,7 @@ class Condyle(ConanFile):
 
     def export_sources(self):
         checkout = Path(self.recipe_folder, CHECKOUT)
-        for pattern in ("Cargo.toml", "LICENSE-*", "crates/*"):
+        for pattern in ("Cargo.toml", "LICENSE-*", "runtime/*", "tools/*"):
             copy(self, pattern, checkout, self.export_sources_folder)
         copy(self, "*", checkout / "bindings/c", Path(self.export_sources_folder, "bindings/c"),
              excludes=("target/*", "packaging/*"))
