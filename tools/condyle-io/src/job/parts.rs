@@ -1,4 +1,4 @@
-//! All files of a folder on all processors. What an earlier run made from the same files is kept.
+//! All files of a folder on all processors. Keeps the parts that an earlier run made from the same files.
 
 use std::fmt::Display;
 use std::path::Path;
